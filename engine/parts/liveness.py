@@ -7,7 +7,7 @@ many messages arrive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container
 from heapq import heapify, heappop, heappush
 
 from engine.core import NEVER
@@ -51,8 +51,8 @@ class Liveness:
         return self._heard[peer]
 
     @property
-    def heard_at(self) -> Mapping[bytes, float]:
-        """When each known peer was heard last."""
+    def heard_at(self) -> dict[bytes, float]:
+        """When each known peer was heard last; whoever hears thousands of a known one writes it here himself."""
         return self._heard
 
     def forget(self, peer: bytes) -> None:

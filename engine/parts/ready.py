@@ -20,36 +20,36 @@ W = TypeVar("W", bound=Hashable)
 class Ready(Generic[W]):
     """An ordered set of workers: ``put`` at the end, ``first`` and ``last`` look, ``drop`` removes."""
 
-    __slots__ = ("_order",)
+    __slots__ = ("order",)
 
     def __init__(self) -> None:
-        self._order: OrderedDict[W, None] = OrderedDict()
+        self.order: OrderedDict[W, None] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self.order)
 
     def __contains__(self, worker: W) -> bool:
-        return worker in self._order
+        return worker in self.order
 
     def __iter__(self) -> Iterator[W]:
         """In the order in which they would be taken."""
-        return iter(self._order)
+        return iter(self.order)
 
     def put(self, worker: W) -> None:
         """Place a worker at the end, wherever it stood before."""
-        if worker in self._order:
-            self._order.move_to_end(worker)
+        if worker in self.order:
+            self.order.move_to_end(worker)
         else:
-            self._order[worker] = None
+            self.order[worker] = None
 
     def first(self) -> W | None:
         """The least recently used worker, which stays where it is; None when nobody has a free slot."""
-        return next(iter(self._order), None)
+        return next(iter(self.order), None)
 
     def last(self) -> W | None:
         """Whoever was placed at the end most recently; None when nobody has a free slot."""
-        return next(reversed(self._order), None)
+        return next(reversed(self.order), None)
 
     def drop(self, worker: W) -> None:
         """Take a worker out, if it is in."""
-        self._order.pop(worker, None)
+        self.order.pop(worker, None)

@@ -63,7 +63,7 @@ def beside_others(real: Any) -> Any:
 
 
 def last_first(real: Any) -> Any:
-    return lambda self: next(reversed(self._order), None)
+    return lambda self: next(reversed(self.order), None)
 
 
 def newest_first(real: Any) -> Any:

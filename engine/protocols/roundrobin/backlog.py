@@ -47,19 +47,22 @@ class Backlog:
     @property
     def here(self) -> int:
         """Those that wait, but for those that stand in a store alone."""
-        held_up = sum(map(len, self.aside.values())) if self.aside else 0
-        return len(self.fresh) + len(self.suspects.waiting) + held_up
+        return self._count()
+
+    def _count(self) -> int:
+        waiting = len(self.fresh) + len(self.suspects.waiting)
+        return waiting + sum(map(len, self.aside.values())) if self.aside else waiting
 
     def mark(self, now: float) -> None:
         """More wait than before."""
-        self.peak.mark(self.here, now)
+        self.peak.mark(self._count(), now)
 
     def admit(self, client: bytes, size: int) -> str:
         """Why one task more may not wait; empty where it may, and then it is counted: the caller puts it to ``fresh``.
 
         ``size``: bytes that it brings.
         """
-        if self.here >= self._most:
+        if self._count() >= self._most:
             return FULL
         mine = self.owners.waiting.get(client, 0)
         if mine < self.owners.most and not size:

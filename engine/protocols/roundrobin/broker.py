@@ -38,12 +38,13 @@ from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed, picture
+from engine.protocols.roundrobin.dispatch import LATE
 from engine.protocols.roundrobin.machine import If, On
-from engine.protocols.roundrobin.messages import JOIN, LINK_PING, LINK_PONG, REPLY, RETURN, TASK
+from engine.protocols.roundrobin.messages import JOIN, LINK_PING, LINK_PONG, REPLY, RETURN, TASK, at_broker
 from engine.protocols.roundrobin.operated import Operated
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.packed import AT_BROKER
-from engine.protocols.roundrobin.pool import LATE, Pool
+from engine.protocols.roundrobin.pool import Pool
 from engine.protocols.roundrobin.presence import Presence
 from engine.protocols.roundrobin.table import Worker
 
@@ -72,8 +73,7 @@ class Broker(Operated):
         out: list[Command] = []
         match event:
             case Received(messages):
-                for frames in messages:
-                    self._receive(frames, now, out)
+                self._receive(messages, now, out)
             case Woken():
                 self.pool.tick(now, out)
                 self.presence.beat(now, out)
@@ -110,45 +110,48 @@ class Broker(Operated):
 
     # ---- messages ------------------------------------------------------------------------------------------------
 
-    def _receive(self, frames: Frames, now: float, out: list[Command]) -> None:
-        pool = self.pool
-        if len(frames) == AT_BROKER and pool.lanes.reads:
-            wrong = self._packed(frames, now, out)
-            if wrong is not None:
-                out += self.violations.add(frames[0], wrong, now)
-            return
-        what = wire.at_broker(frames)
-        if type(what) is str:
-            out += self.violations.add(frames[0] if frames else b"", what, now)
-            return
-        peer = frames[0]
-        worker = pool.workers.get(peer)
-        if worker is not None:
-            pool.liveness.heard(peer, now)
-            if pool.settling and what is not JOIN and worker in pool.settling:
-                pool.settled(worker, now, out)
-        if what is TASK:
-            caller = self.callers.known.get(peer)
-            if caller is None:
-                self.callers.sent(peer, 1, now)
-            else:  # the same without a call: this is done for every task
-                caller[0] += 1
-                caller[1] = now
-            if self._accept(peer, [frames[3:-1]], now, out):
-                out += self.violations.add(peer, IN_USE, now)
-        elif what is REPLY:
-            self._reply(worker, frames, now, out)
-        elif what is RETURN:
-            if why := LATE if worker is None else pool.increment(worker, now, out):
-                self._not_freed(why, peer, now, out)
-        elif what is LINK_PING:
-            self._ping(worker, frames, now, out)
-        elif what is LINK_PONG:
-            self._pong(worker, frames, now, out)
-        elif what is JOIN:
-            self._register(frames, now, out)
-        else:
-            pool.leave(peer, On.DEREGISTER, out)
+    def _receive(self, messages: list[Frames], now: float, out: list[Command]) -> None:
+        pool, known = self.pool, self.callers.known
+        workers, heard, settling, lanes = pool.workers, pool.liveness.heard_at, pool.settling, pool.lanes
+        accept = self._accept if self._stores else pool.accept
+        for frames in messages:
+            if len(frames) == AT_BROKER and lanes.reads:
+                wrong = self._packed(frames, now, out)
+                if wrong is not None:
+                    out += self.violations.add(frames[0], wrong, now)
+                continue
+            what = at_broker(frames)
+            if type(what) is str:
+                out += self.violations.add(frames[0] if frames else b"", what, now)
+                continue
+            peer = frames[0]
+            worker = workers.get(peer)
+            if worker is not None:
+                heard[peer] = now
+                if settling and what is not JOIN and worker in settling:
+                    pool.settled(worker, now, out)
+            if what is REPLY:
+                self._reply(worker, frames, now, out)
+            elif what is RETURN:
+                if why := LATE if worker is None else pool.increment(worker, now, out):
+                    self._not_freed(why, peer, now, out)
+            elif what is TASK:
+                caller = known.get(peer)
+                if caller is None:
+                    self.callers.sent(peer, 1, now)
+                else:  # the same without a call: this is done for every task
+                    caller[0] += 1
+                    caller[1] = now
+                if accept(peer, [frames[3:-1]], now, out):
+                    out += self.violations.add(peer, IN_USE, now)
+            elif what is LINK_PING:
+                self._ping(worker, frames, now, out)
+            elif what is LINK_PONG:
+                self._pong(worker, frames, now, out)
+            elif what is JOIN:
+                self._register(frames, now, out)
+            else:
+                pool.leave(peer, On.DEREGISTER, out)
 
     def _accept(self, client: bytes, messages: list[Frames], now: float, out: list[Command]) -> int:
         """Tasks of a client; with a store they go its way. Returns how many were refused."""
@@ -158,10 +161,14 @@ class Broker(Operated):
         """An answer, to its client; with a store it waits there."""
         self.pool.lanes.relay(client, ident, worker, data, out)
 
+    def _relay_run(self, worker: bytes, answers: list[packed.Answer], out: list[Command]) -> None:
+        """Answers of one worker, each to its client."""
+        self.pool.lanes.relay_run(worker, answers, out)
+
     def _reply(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
         """000 process_round_robin_pass, "an address frame on top": relayed, once, to the client of the task."""
-        peer, pool = frames[0], self.pool
-        key = (frames[1], frames[5])
+        peer, client, pool = frames[0], frames[1], self.pool
+        key = (client, frames[5])
         task = pool.tasks.get(key)
         if task is None or (task.worker != peer and peer not in pool.former.get(key, ())):
             self._stray(worker, peer, now, out)
@@ -171,10 +178,11 @@ class Broker(Operated):
             return
         if not pool.succeed(task, worker, peer, now, owes=True):
             pool.drain(now, out)  # it waited, and may have kept a worker for itself
-        if self._stores or frames[1] in pool.lanes.peers:
-            self._relay(*key, peer, frames[6] if len(frames) == 8 else None, out)
+        if self._stores or client in pool.lanes.peers:
+            self._relay(client, frames[5], peer, frames[6] if len(frames) == 8 else None, out)
         else:
-            frames.append(frames.pop(0))
+            del frames[0]
+            frames.append(peer)
             out.append(Send(frames))
 
     def _stray(self, worker: Worker | None, peer: bytes, now: float, out: list[Command]) -> None:
@@ -212,25 +220,25 @@ class Broker(Operated):
         peer, frame = frames
         if not 0 < len(peer) <= MAX_ROUTING_ID:
             return "routing id of a wrong length"
-        match packed.kind(frame):
-            case packed.TASKS:
-                tasks = packed.read_tasks(frame)
-                if isinstance(tasks, str):
-                    return tasks
-                if peer in self.pool.workers:
-                    self.pool.liveness.heard(peer, now)
-                self.callers.sent(peer, len(tasks), now)
-                for _ in range(self._accept(peer, tasks, now, out)):
-                    out += self.violations.add(peer, IN_USE, now)
-            case packed.ANSWERS:
-                answers = packed.read_answers(frame)
-                if isinstance(answers, str):
-                    return answers
-                self._answers(peer, answers, now, out)
-            case b"":
-                return "wrong number of frames"
-            case _:
-                return "packed frame of a wrong kind"
+        kind = packed.kind(frame)
+        if kind == packed.ANSWERS:
+            answers = packed.read_answers(frame)
+            if isinstance(answers, str):
+                return answers
+            self._answers(peer, answers, now, out)
+        elif kind == packed.TASKS:
+            tasks = packed.read_tasks(frame)
+            if isinstance(tasks, str):
+                return tasks
+            if peer in self.pool.workers:
+                self.pool.liveness.heard(peer, now)
+            self.callers.sent(peer, len(tasks), now)
+            for _ in range(self._accept(peer, tasks, now, out)):
+                out += self.violations.add(peer, IN_USE, now)
+        elif kind:
+            return "packed frame of a wrong kind"
+        else:
+            return "wrong number of frames"
         return None
 
     def _answers(self, peer: bytes, answers: list[packed.Answer], now: float, out: list[Command]) -> None:
@@ -240,22 +248,26 @@ class Broker(Operated):
         if worker is not None:
             pool.liveness.heard(peer, now)
             worker.acts()
-        tasks, freed, late = pool.tasks, 0, False
-        for client, ident, answer in answers:
-            task = tasks.get((client, ident))
+        at, end, freed, late = 0, len(answers), 0, False
+        while at < end:
+            start = at
+            if worker is not None:
+                at = pool.succeed_run(worker, answers, start, now)
+            if at > start:
+                freed += at - start
+                self._relay_run(peer, answers if at - start == end else answers[start:at], out)
+                continue
+            client, ident, answer = answers[at]
+            at += 1
+            task = pool.tasks.get((client, ident))
             if task is None or task.worker != peer or worker is None:
                 freed += self._answered_late(worker, peer, (client, ident), answer, now, out)
                 late = True
                 continue
             freed += 1
-            if answer is None:
-                pool.end_quietly(worker, task)
-            elif task.message[0] == wire.EXEC:
+            if answer is not None:
                 out += self.violations.add(peer, "reply to a task that wants none", now)
-                pool.end_quietly(worker, task)
-            else:
-                pool.succeed(task, worker, peer, now)
-                self._relay(client, ident, peer, None if answer is True else answer, out)
+            pool.end_quietly(worker, task)
         if worker is not None and freed:
             pool.free(worker, On.INCREMENT, now, out, freed)
         if late:

@@ -19,6 +19,7 @@ from engine.parts.limits import MAX_HELD
 from engine.parts.store import GLOBAL
 from engine.parts.view import BrokerView
 from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.backlog import FULL
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.options import Options
@@ -90,6 +91,11 @@ class Durable(Broker):
     def _relay(self, client: bytes, ident: bytes, worker: bytes, data: bytes | None, out: list[Command]) -> None:
         """In place of ``Lanes.relay``: the answer waits until the store has it."""
         self._said[client, ident] = (worker, data)
+
+    def _relay_run(self, worker: bytes, answers: list[packed.Answer], out: list[Command]) -> None:
+        """In place of ``Lanes.relay_run``."""
+        for client, ident, answer in answers:
+            self._relay(client, ident, worker, None if answer is True else answer, out)
 
     def _settle(self) -> None:
         """What has become of tasks in the event at hand is the store's."""

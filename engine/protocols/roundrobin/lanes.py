@@ -67,27 +67,40 @@ class Lanes:
 
     def deliver(self, worker: bytes, client: bytes, task: Frames, out: list[Command]) -> None:
         """A task, to a worker."""
+        if worker not in self.peers or (len(task) > wire.PLAIN and not packed.fits(task)):
+            out.append(Send(wire.delivery(worker, client, task)))
+            return
         batch = self._deliveries.get(worker)
-        if batch is None or len(task) > wire.PLAIN:
-            if worker not in self.peers or not packed.fits(task):
-                out.append(Send(wire.delivery(worker, client, task)))
-                return
-            batch = self._deliveries.setdefault(worker, [])
+        if batch is None:
+            batch = self._deliveries[worker] = []
         batch += (client, task)
         if len(batch) == _DELIVERIES:
             out.append(Send([worker, packed.deliveries(self._deliveries.pop(worker))]))
 
     def relay(self, client: bytes, ident: bytes, worker: bytes, data: bytes | None, out: list[Command]) -> None:
         """An answer, to its client; ``data``: None for a reply without."""
+        if client not in self.peers or (data is not None and len(data) > packed.SMALL):
+            out.append(Send(wire.relayed(client, ident, worker, data)))
+            return
         batch = self._results.get(client)
-        if batch is None or data is not None:
-            if client not in self.peers or (data is not None and len(data) > packed.SMALL):
-                out.append(Send(wire.relayed(client, ident, worker, data)))
-                return
-            batch = self._results.setdefault(client, [])
+        if batch is None:
+            batch = self._results[client] = []
         batch += (ident, worker, data)
         if len(batch) == _RESULTS:
             out.append(Send([client, packed.results(self._results.pop(client))]))
+
+    def relay_run(self, worker: bytes, answers: list[packed.Answer], out: list[Command]) -> None:
+        """Packed answers of one worker that are replies, to their clients: ``relay`` for each of them."""
+        results = self._results
+        for client, ident, answer in answers:
+            data = None if answer is True else answer
+            batch = results.get(client)
+            if batch is None or data is not None:
+                self.relay(client, ident, worker, data, out)
+                continue
+            batch += (ident, worker, None)
+            if len(batch) == _RESULTS:
+                out.append(Send([client, packed.results(results.pop(client))]))
 
     def flush(self, out: list[Command]) -> None:
         """Send what is collected, at the end of an event and before what must not overtake it.

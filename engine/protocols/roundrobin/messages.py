@@ -75,6 +75,18 @@ def at_broker(frames: Frames) -> Is | str:
     id at 5.
     """
     n = len(frames)
+    if n == 7:  # the usual task, reply or INCREMENT, in one look; of all others the rest says what they are
+        peer, to, version, command, ident, app, end = frames
+        if end or not 0 < len(peer) <= MAX_ROUTING_ID:
+            pass
+        elif to:  # of a reply the version is a frame further on, and so is all behind it
+            short = 0 < len(app) <= MAX_ID and len(to) <= MAX_ROUTING_ID
+            if command == VERSION and ident == RESPONSE and not version and short:
+                return REPLY
+        elif version == VERSION and command in EXECUTE and len(app) == 1 and 0 < len(ident) <= MAX_ID:
+            what = BROKERS_OWN.get(app, TASK)
+            if what is not JOIN:  # which has a frame more
+                return what
     if not 6 <= n <= MAX_FRAMES:
         return "wrong number of frames"
     if not 0 < len(frames[0]) <= MAX_ROUTING_ID:

@@ -41,11 +41,16 @@ class Records:
 
     def room(self, message: Frames, client: bytes, waits: bool, out: list[Command]) -> bool:
         """Whether one task more may be held, or wait where it has to; then what it brings is counted."""
-        size = size_of(message) if len(message) > PLAIN else 0
-        why = FULL if self.size + size > MAX_HELD else self.backlog.admit(client, size) if waits else ""
-        if not why:
-            self.size += size
-            return True
+        if len(message) == PLAIN:
+            why = self.backlog.admit(client, 0) if waits else ""
+            if not why:
+                return True
+        else:
+            size = size_of(message)
+            why = FULL if self.size + size > MAX_HELD else self.backlog.admit(client, size) if waits else ""
+            if not why:
+                self.size += size
+                return True
         self.ledger.dropped += 1
         if why not in self._told:
             self._told.add(why)
