@@ -48,15 +48,30 @@ PACKED: Goals = {
 PYTHON: Goals = {100: (Goal("seed's wire ÷ nats-py, same Python peers, window 100", "ours", NATS, (1.0, 1.3, 1.5)),)}
 
 
+class Pace(NamedTuple):
+    """How long a run takes, about, and how many rounds there are."""
+
+    seconds: float
+    rounds: int
+
+    def found(self, contenders: Mapping[str, Contend], first: int = 1000) -> dict[str, list[Run]]:
+        """All rounds."""
+        return rounds(contenders, self.seconds, first, self.rounds)
+
+
+QUICK, FULL = Pace(0.1, 3), Pace(1.0, 9)
+
+
 def section(quick: bool, commit: str | None = None) -> None:
     """The table."""
-    seconds = 0.1 if quick else 1.0
-    rows = [*c_peers(seconds), *python_peers(seconds)]
+    pace = QUICK if quick else FULL
+    rows = [*c_peers(pace), *python_peers(pace)]
     if commit is None:
         print("\n  one process beside another commit is left out: --against COMMIT names it")
     else:
-        rows += one_process(commit, seconds)
-    table("Reach: medians of the rounds' ratios", ["", "ratio", "range", "sought"], [*rows, *core(seconds)])
+        rows += one_process(commit, pace)
+    title = f"Reach: medians of {pace.rounds} rounds' ratios"
+    table(title, ["", "ratio", "range", "sought"], [*rows, *core(pace)])
 
 
 def row(name: str, of: list[Run], to: list[Run], sought: Sought) -> list[str]:
@@ -65,18 +80,18 @@ def row(name: str, of: list[Run], to: list[Run], sought: Sought) -> list[str]:
     return [name, digits(ratio(of, to)), range_of(of, to), digits(sought[place])]
 
 
-def reached(contenders: Mapping[str, Contender], goals: Goals, seconds: float) -> Iterator[list[str]]:
+def reached(contenders: Mapping[str, Contender], goals: Goals, pace: Pace) -> Iterator[list[str]]:
     """A row for each goal; in a round are those contenders that its window's goals name."""
     with brokers.counted(dict(contenders)) as contend:
         for window, wanted in goals.items():
             named = {name for goal in wanted for name in (goal.of, goal.to)}
             entered = {name: run for name, run in contend(window, PING).items() if name in named}
-            found = rounds(entered, seconds, 1000)
+            found = pace.found(entered)
             for goal in wanted:
                 yield row(goal.name, found[goal.of], found[goal.to], goal.sought)
 
 
-def c_peers(seconds: float) -> Iterator[list[str]]:
+def c_peers(pace: Pace) -> Iterator[list[str]]:
     """Processes of their own, load from C peers."""
     with Stage() as stage:
         zdrive = stage.c_peers()
@@ -84,33 +99,33 @@ def c_peers(seconds: float) -> Iterator[list[str]]:
             print("\n  C peers are left out: no C compiler, or pyzmq does not show its libzmq")
             return
         ours = brokers.ours(stage, zdrive, "tcp")
-        yield from reached({"ours": ours, PROXY: brokers.proxy(stage, zdrive, "tcp")}, WIRE, seconds)
-        yield from reached(packed.contenders(stage, zdrive), PACKED, seconds)
+        yield from reached({"ours": ours, PROXY: brokers.proxy(stage, zdrive, "tcp")}, WIRE, pace)
+        yield from reached(packed.contenders(stage, zdrive), PACKED, pace)
 
 
-def python_peers(seconds: float) -> Iterator[list[str]]:
+def python_peers(pace: Pace) -> Iterator[list[str]]:
     """The same with Python peers, beside NATS with its own client library."""
     with Stage() as stage:
         rival = brokers.nats(stage, c=False)
         if isinstance(rival, str):
             print(f"\n  NATS is left out: {rival}")
         else:
-            yield from reached({"ours": brokers.ours(stage, PEERS, "tcp"), NATS: rival}, PYTHON, seconds)
+            yield from reached({"ours": brokers.ours(stage, PEERS, "tcp"), NATS: rival}, PYTHON, pace)
 
 
-def one_process(commit: str, seconds: float) -> Iterator[list[str]]:
+def one_process(commit: str, pace: Pace) -> Iterator[list[str]]:
     """Everything in one process, beside another commit."""
     with against.checkout(commit) as tree, ExitStack() as stack:
         here, there = (
             pinger(stack.enter_context(Stage(root)), 100, (), CREW | lane_of("false")) for root in (ROOT, tree)
         )
-        found = rounds({"here": here, commit: there}, seconds, 1000)
+        found = pace.found({"here": here, commit: there})
         yield row(f"one process, seed's wire ÷ {commit}", found["here"], found[commit], (1.1, 2.4, 3.0))
 
 
-def core(seconds: float) -> Iterator[list[str]]:
+def core(pace: Pace) -> Iterator[list[str]]:
     """The pure core: how much more a task costs with many workers."""
     least, most = min(dispatch.CREWS), max(dispatch.CREWS)
     steps: dict[str, Contend] = {f"{crew}": dispatch.timed(dispatch.with_crew(crew)) for crew in (least, most)}
-    found = rounds(steps, seconds, 200)
+    found = pace.found(steps, 200)
     yield row(f"core, cost with {most:,} workers ÷ {least}", found[f"{least}"], found[f"{most}"], (1.1, 1.1, 1.1))

@@ -8,7 +8,7 @@ from tests.bench import packed, reach
 from tests.bench.brokers import Contender
 from tests.bench.figures import RUNS, Run
 from tests.bench.peers import Foul
-from tests.bench.reach import PACKED, PYTHON, WIRE, Goal, reached, row
+from tests.bench.reach import PACKED, PYTHON, QUICK, WIRE, Goal, reached, row
 
 ALL = [goal for goals in (WIRE, PACKED, PYTHON) for window in goals for goal in goals[window]]
 
@@ -30,14 +30,14 @@ def test_a_window_s_rounds_have_the_contenders_that_its_goals_name() -> None:
         100: (Goal("a", "ours", "proxy", (1.0, 1.0, 1.0)),),
         1000: (Goal("b", "other", "proxy", (1.0, 1.0, 1.0)),),
     }
-    assert [one[:2] for one in reached(contenders, goals, 0.1)] == [["a", "0.500"], ["b", "0.250"]]
+    assert [one[:2] for one in reached(contenders, goals, QUICK)] == [["a", "0.500"], ["b", "0.250"]]
     assert {*ours} == {100} and {*other} == {1000} and {*proxy} == {100, 1000}
 
 
 def test_a_task_that_no_worker_did_is_a_foul() -> None:
     contenders = {"ours": rated(50.0, [], lost=1), "proxy": rated(100.0, [])}
     with pytest.raises(Foul, match="ours"):
-        list(reached(contenders, {100: (Goal("a", "ours", "proxy", (1.0, 1.0, 1.0)),)}, 0.1))
+        list(reached(contenders, {100: (Goal("a", "ours", "proxy", (1.0, 1.0, 1.0)),)}, QUICK))
 
 
 PURE, NATIVE, COMPILED = ("pure", "Python", "0.360"), ("native", "Python", "0.500"), ("native", "compiled", "0.640")
