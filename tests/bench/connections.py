@@ -1,4 +1,4 @@
-"""What a worker with a connection of its own costs its broker: 10, 1,000 and 4,000 C peers over tcp, seed's wire.
+"""What a worker costs its broker over tcp: 10, 1,000 and 4,000 C peers with a connection each, and all with one.
 
 The machine may be busy with more than this, so what is told is processor time, of the broker's thread and of libzmq's
 thread for connections, from ``/proc/PID/task/*/schedstat``; the ratio to ten workers is taken within a round. Memory is
@@ -18,12 +18,14 @@ import psutil
 from tests.bench import brokers
 from tests.bench.brokers import PING, SLOTS, Contender, Peers
 from tests.bench.figures import RUNS, digits, rounds, table
+from tests.bench.processes import lane_of
 from tests.bench.stage import CONSOLE, Stage
 
-CREWS = (10, 1_000, 4_000)
-EACH = 1_000  # workers of one process at most: each has two descriptors
+EACH = 1_000  # connections of one process at most: each has two descriptors
 WINDOWS = (100, 1000)
 QUIET = {"roundrobin_heartbeat": "600", "roundrobin_expiry": "3000"}
+WIRE, PACKED = ("workers", "client", "false"), ("packers", "packed", "true")  # modes of both peers, the packed lane
+SHARED = ("riders", *PACKED[1:])
 INPUT = "ZMQbg/IO"  # how libzmq names its threads for connections
 
 
@@ -38,25 +40,47 @@ class Cost(NamedTuple):
         return self.thread + self.input
 
 
-class House:
-    """A broker with so many workers, up and running, and what it has cost."""
+class Plan(NamedTuple):
+    """``base``: the one with ten workers that it is compared with."""
 
-    def __init__(self, stage: Stage, peers: Peers, workers: int) -> None:
-        self.workers = workers
+    workers: int
+    modes: tuple[str, str, str]
+    base: str
+
+
+PLANS = {
+    "seed's wire, 10": Plan(10, WIRE, "seed's wire, 10"),
+    "seed's wire, 1,000": Plan(1_000, WIRE, "seed's wire, 10"),
+    "packed, 10": Plan(10, PACKED, "packed, 10"),
+    "packed, 1,000": Plan(1_000, PACKED, "packed, 10"),
+    "packed, 1,000 of one connection": Plan(1_000, SHARED, "packed, 10"),
+    "seed's wire, 4,000": Plan(4_000, WIRE, "seed's wire, 10"),
+    "packed, 4,000 of one connection": Plan(4_000, SHARED, "packed, 10"),
+}
+QUICK = 5  # of them
+
+
+class House:
+    """A broker with workers, up and running, and what it has cost."""
+
+    def __init__(self, stage: Stage, peers: Peers, plan: Plan) -> None:
+        self.plan = plan
         self.costs: list[Cost] = []
+        workers, (crew_mode, client, lane) = plan.workers, plan.modes
+        each = workers if plan.modes == SHARED else EACH
         endpoint = stage.endpoint("tcp")
-        broker = stage.start(*CONSOLE, "broker", "--bind", endpoint, settings=QUIET)
+        broker = stage.start(*CONSOLE, "broker", "--bind", endpoint, settings=QUIET | lane_of(lane))
         self._pid = broker.pid
         self._before = self._resident()
         crews = [
-            stage.start(*peers, "workers", endpoint, str(min(EACH, workers - begun)), str(SLOTS))
-            for begun in range(0, workers, EACH)
+            stage.start(*peers, crew_mode, endpoint, str(min(each, workers - begun)), str(SLOTS))
+            for begun in range(0, workers, each)
         ]
         self.joined = self._resident() - self._before
 
         def ask(n: int, window: int, payload: int) -> dict[str, float]:
             before = spent(self._pid)
-            answer = stage.ask(*peers, "client", endpoint, str(n), str(window), str(brokers.sized(payload)))
+            answer = stage.ask(*peers, client, endpoint, str(n), str(window), str(brokers.sized(payload)))
             self.costs.append(cost(before, spent(self._pid), int(answer["tasks"])))
             return answer
 
@@ -93,28 +117,27 @@ def cost(before: dict[tuple[str, str], int], after: dict[tuple[str, str], int], 
 
 
 def rows_of(window: int, houses: dict[str, House], rates: dict[str, float]) -> list[list[str]]:
-    """A row for each number of workers, of the last ``RUNS`` runs of each."""
-    least = next(iter(houses.values())).costs[-RUNS:]
+    """A row for each, of the last ``RUNS`` runs."""
     rows = []
     for name, house in houses.items():
-        costs = house.costs[-RUNS:]
+        costs, least = house.costs[-RUNS:], houses[house.plan.base].costs[-RUNS:]
         parts = [digits(median(one[part] for one in costs)) for part in (0, 1)]
         ratios = [one.both / ten.both for one, ten in zip(costs, least, strict=True)]
         both = [digits(median(one.both for one in costs)), digits(median(ratios))]
-        rows.append(
-            [name, str(window), digits(rates[name]), *parts, *both, f"{digits(min(ratios))}–{digits(max(ratios))}"]
-        )
+        span = f"{digits(min(ratios))}–{digits(max(ratios))}"
+        rows.append([name, str(window), digits(rates[name]), *parts, *both, span])
     return rows
 
 
 def memory(houses: dict[str, House]) -> list[list[str]]:
     """KiB that each worker beyond the first ten costs."""
-    ten, *more = houses.values()
     rows = []
-    for house in more:
-        others = house.workers - ten.workers
-        grown = (house.joined - ten.joined, house.loaded - ten.loaded)
-        rows.append([f"{house.workers:,}", *(digits(size / others / 1024) for size in grown)])
+    for name, house in houses.items():
+        base = houses[house.plan.base]
+        others = house.plan.workers - base.plan.workers
+        if others:
+            grown = (house.joined - base.joined, house.loaded - base.loaded)
+            rows.append([name, *(digits(size / others / 1024) for size in grown)])
     return rows
 
 
@@ -125,7 +148,8 @@ def section(quick: bool) -> None:
         if zdrive is None or not Path("/proc/self/schedstat").exists():
             print("\n  connections are skipped: no C compiler, pyzmq does not show its libzmq, or no /proc")
             return
-        houses = {f"{crew:,}": House(stage, zdrive, crew) for crew in (CREWS[:2] if quick else CREWS)}
+        plans = dict(list(PLANS.items())[: QUICK if quick else None])
+        houses = {name: House(stage, zdrive, plan) for name, plan in plans.items()}
         rows = []
         with brokers.counted({name: house.contender for name, house in houses.items()}) as contend:
             for window in WINDOWS[:1] if quick else WINDOWS:

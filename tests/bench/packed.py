@@ -1,7 +1,7 @@
 """The packed lane beside libzmq's proxy that passes one frame a task: the least that a message can be.
 
-With C peers on both sides, and with Python ones: there ours are the installed program's own client and workers, the
-proxy's are the plain loops of ``peers.py``.
+With C peers on both sides, whose workers have a connection each or share one, and with Python ones: there ours are the
+installed program's own client and workers, the proxy's are the plain loops of ``peers.py``.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ SMALL, SMALL_SHARED = "packed, 10 × 10 slots", "packed, 10 × 10 slots, one con
 LARGE, LARGE_SHARED = "packed, 10 × 100 slots", "packed, 10 × 100 slots, one connection"
 CREWS = {
     SMALL: Crew(10, 10),
+    SMALL_SHARED: Crew(10, 10, shared=True),
     "packed, 1 × 100 slots": Crew(1, 100),
     LARGE: Crew(10, 100),
+    LARGE_SHARED: Crew(10, 100, shared=True),
 }
 
 

@@ -37,13 +37,10 @@ WIRE: Goals = {
     window: (Goal(f"seed's wire ÷ zmq_proxy, window {window}", "ours", PROXY, sought),)
     for window, sought in {100: (0.36, 0.50, 0.64), 1000: (0.25, 0.35, 0.45)}.items()
 }
+SMALL, LARGE = (packed.SMALL, packed.SMALL_SHARED), (packed.LARGE, packed.LARGE_SHARED)
 PACKED: Goals = {
-    100: tuple(
-        Goal(f"{name} ÷ one-frame proxy, window 100", name, packed.PROXY, (1.0, 1.2, 1.5)) for name in (packed.SMALL,)
-    ),
-    1000: tuple(
-        Goal(f"{name} ÷ one-frame proxy, window 1000", name, packed.PROXY, (0.45, 0.5, 0.6)) for name in (packed.LARGE,)
-    ),
+    window: tuple(Goal(f"{crew} ÷ one-frame proxy, window {window}", crew, packed.PROXY, sought) for crew in crews)
+    for window, crews, sought in ((100, SMALL, (1.0, 1.2, 1.5)), (1000, LARGE, (0.45, 0.5, 0.6)))
 }
 PYTHON: Goals = {100: (Goal("seed's wire ÷ nats-py, same Python peers, window 100", "ours", NATS, (1.0, 1.3, 1.5)),)}
 

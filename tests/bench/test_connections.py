@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from tests.bench.connections import Cost, cost, memory, rows_of
+from tests.bench.connections import PLANS, WIRE, Cost, Plan, cost, memory, rows_of
 from tests.bench.figures import RUNS
 
 
 def house(workers: int, *costs: Cost, joined: int = 0, loaded: int = 0) -> Any:
-    return SimpleNamespace(workers=workers, costs=[*costs], joined=joined, loaded=loaded)
+    return SimpleNamespace(plan=Plan(workers, WIRE, "10"), costs=[*costs], joined=joined, loaded=loaded)
 
 
 def test_the_broker_is_its_busiest_thread_and_connections_are_all_of_libzmqs() -> None:
@@ -37,3 +37,9 @@ def test_ratios_are_those_of_the_rounds_that_count() -> None:
 def test_what_ten_workers_cost_is_left_out() -> None:
     houses = {"10": house(10, joined=4096, loaded=8192), "1,000": house(1010, joined=2_052_096, loaded=4_104_192)}
     assert memory(houses) == [["1,010", "2.00", "4.00"]]
+
+
+def test_who_is_compared_with_ten_workers_takes_the_same_lane() -> None:
+    assert all(
+        PLANS[plan.base].workers == 10 and PLANS[plan.base].modes[1:] == plan.modes[1:] for plan in PLANS.values()
+    )
