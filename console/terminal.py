@@ -80,9 +80,16 @@ class Terminal(LinuxDriver):
         if self._must_signal_resume:  # suspended by ctrl+z: the terminal was given back
             super()._sigcont_application()
             self._console.call_later(self._console.refresh, repaint=True, layout=True)
-        elif self._raw is not None and os.tcgetpgrp(self.fileno) == os.getpgrp():
+        elif self._raw is not None and self._in_front():
             termios.tcsetattr(self.fileno, termios.TCSANOW, self._raw)  # a shell may have changed it meanwhile
             self._console.call_later(self._console.refresh, repaint=True, layout=True)
+
+    def _in_front(self) -> bool:
+        """Whether the terminal is this process's to draw on, and not that of another job of its shell."""
+        try:
+            return os.tcgetpgrp(self.fileno) == os.getpgrp()
+        except OSError:  # it controls no session of this process, so there are no other jobs
+            return True
 
     def _hang_up(self) -> None:
         self._console.call_later(self._console.hang_up)

@@ -34,8 +34,8 @@ from tests.bench import (
     packed,
     processes,
     reach,
-    screen,
     soak,
+    watched,
 )
 from tests.bench.figures import RUNS
 from tests.bench.peers import Foul
@@ -52,7 +52,7 @@ SECTIONS: dict[str, Callable[[bool], None]] = {
     "keys": keys.section,
     "packed": packed.section,
     "processes": processes.section,
-    "screen": screen.section,
+    "screen": watched.section,
 }
 REACH = "reach"
 ASKED: dict[str, Callable[[bool], None]] = {REACH: reach.section, "soak": soak.section}

@@ -1,8 +1,6 @@
-"""What the console costs: throughput with it on screen and without, its share of a core, and its first picture.
+"""A console on a terminal of its own: its share of a core, and its first picture. ``watched.py`` gives it runs.
 
-The console runs on a terminal of its own (a pty of 50 lines by 160 columns) whose output is read and thrown away. It is
-given ``:bulkping N`` as a user types it; without it the same run is given on the command line. Everything is in one
-process both times, with 1,000 workers, and both figures come from the run's own record.
+The terminal is a pty of 50 lines by 160 columns whose output is read and thrown away; keys are as a user types them.
 """
 
 from __future__ import annotations
@@ -22,9 +20,9 @@ from typing import Any
 
 import psutil
 
-from tests.bench.figures import RUNS, Contend, Run, digits, ranking, ranking_head, rounds, table
+from tests.bench.figures import digits, table
 from tests.bench.peers import Foul
-from tests.bench.stage import CONSOLE, ROOT, Stage, run_of
+from tests.bench.stage import CONSOLE, ROOT, Stage
 
 WORKERS, CROWD = 1_000, 10_000
 WINDOW = 100
@@ -33,6 +31,7 @@ PATIENCE = 60.0  # seconds
 PICTURE = 2000  # bytes: before the first picture a few go that ask the terminal what it can
 STARTS = 3
 STEP = 0.05
+APART = 0.1  # seconds without output between two pictures, at least
 WATCHED = 1.0  # seconds, a sample of the crowd
 SAMPLES = 5
 
@@ -40,7 +39,7 @@ SAMPLES = 5
 class Terminal:
     """A console on a terminal of its own."""
 
-    def __init__(self, stage: Stage, workers: int) -> None:
+    def __init__(self, stage: Stage, workers: int, *arguments: str) -> None:
         self.runs = stage.folder / "roundhouse" / "runs"
         self._master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
@@ -51,20 +50,36 @@ class Terminal:
             "ROUNDHOUSE_RUN_IN_FLIGHT": str(WINDOW),
         }
         self.child = subprocess.Popen(
-            CONSOLE, cwd=ROOT, env=environ, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+            (*CONSOLE, *arguments),
+            cwd=ROOT,
+            env=environ,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
         )
         os.close(slave)
         self.began, self.first = time.monotonic(), (0.0, 0.0)  # seconds until the first picture: in all, of a processor
         self.drawn = 0  # bytes
+        self._pictures: list[float] = []  # when each began to come
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
         with contextlib.suppress(OSError):  # EIO: the console has left its terminal
+            last = 0.0
             while data := os.read(self._master, 65_536):
+                before, last = last, time.monotonic()
+                if last > before + APART:
+                    self._pictures.append(last)
                 self.drawn += len(data)
                 if self.drawn > PICTURE and not self.first[0]:
                     self.first = time.monotonic() - self.began, sum(psutil.Process(self.child.pid).cpu_times()[:2])
+
+    def hertz(self, since: float) -> float:
+        """Pictures a second since a monotonic time; 0 where there were not two."""
+        times = [at for at in self._pictures if at >= since]
+        return (len(times) - 1) / (times[-1] - times[0]) if len(times) > 1 else 0.0
 
     def type(self, keys: str) -> None:
         """Keys, as if they were typed."""
@@ -104,41 +119,14 @@ class Terminal:
 
 
 @contextlib.contextmanager
-def terminal(stage: Stage, workers: int, settle: float) -> Iterator[Terminal]:
+def terminal(stage: Stage, workers: int, settle: float, *arguments: str) -> Iterator[Terminal]:
     """A console that has settled."""
-    screen = Terminal(stage, workers)
+    screen = Terminal(stage, workers, *arguments)
     try:
         screen.settle(settle)
         yield screen
     finally:
         screen.close()
-
-
-def on_and_off(quick: bool) -> None:
-    """The table of throughput."""
-    hertz: list[float] = []
-    runs, settle = (3, 2.0) if quick else (RUNS, 3.0)
-    with Stage() as stage:
-
-        def on(n: int) -> Run:
-            with terminal(stage, WORKERS, settle) as screen:
-                record = screen.bulkping(n)
-            observer = record["observer"] or {}
-            hertz.append(observer.get("refresh_hz") or 0.0)
-            return run_of(record)
-
-        contenders: dict[str, Contend] = {
-            "console": on,
-            "no screen": lambda n: stage.bulkping(n, WINDOW, settings={"pool_workers": str(WORKERS)}),
-        }
-        found = rounds(contenders, 0.5 if quick else 2.0, 2000, runs)
-    table(
-        f"Console on and off: {WORKERS:,} workers, window {WINDOW}; medians of {runs}",
-        ranking_head(("no screen",), ()),
-        ranking(found, ("no screen",), ()),
-    )
-    if any(hertz):
-        print(f"  drawn {median(hertz):.1f} times a second during the runs")
 
 
 def crowd(workers: int, settle: float) -> None:
@@ -187,13 +175,3 @@ def _sample(process: psutil.Process) -> tuple[float, float]:
     time.sleep(WATCHED)
     (own_after, all_after), took = spent(), time.monotonic() - start
     return (own_after - own) / took, (all_after - of_all) / took
-
-
-def section(quick: bool) -> None:
-    """All tables."""
-    on_and_off(quick)
-    first_picture((10, WORKERS) if quick else (10, CROWD))
-    if quick:
-        crowd(WORKERS, 2.0)
-    else:
-        crowd(CROWD, 10.0)

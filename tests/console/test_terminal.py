@@ -47,8 +47,7 @@ def test_it_is_a_file_like_the_one_that_it_stands_for() -> None:
 
 
 def test_a_process_that_is_frozen_and_woken_draws_again_and_reads_keys_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    keyboard, screen = os.openpty()
-    monkeypatch.setattr("os.tcgetpgrp", lambda fileno: os.getpgrp())
+    keyboard, screen = os.openpty()  # it controls no session: the system names no group that has it
     later: list[object] = []
     terminal = Terminal.__new__(Terminal)
     terminal.fileno, terminal._must_signal_resume = screen, False
@@ -62,6 +61,9 @@ def test_a_process_that_is_frozen_and_woken_draws_again_and_reads_keys_once(monk
     assert termios.tcgetattr(screen) == terminal._raw != before
     assert (terminal.attrs_before, later) == (before, [("refresh", {"repaint": True, "layout": True})])
     later.clear()
+    monkeypatch.setattr("os.tcgetpgrp", lambda fileno: os.getpgrp() + 1)
+    terminal._sigcont_application()
+    assert later == [], "another job of the shell has the terminal"
     terminal._must_signal_resume = True  # suspended by ctrl+z, and brought back
     monkeypatch.setattr("textual.drivers.linux_driver.LinuxDriver._sigcont_application", lambda _: None)
     terminal._sigcont_application()
