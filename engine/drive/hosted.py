@@ -36,6 +36,7 @@ from engine.drive.sharing.riders import Riders
 from engine.drive.sockets import Context, close_socket, keyed, open_socket, receiver
 from engine.drive.wallclock import WallClock
 
+SMALL = 1024 * 1024  # bytes of a message below which no batch ends for its size
 OUTBOX = 100_000  # messages that wait for a DEALER's broker to come back
 
 
@@ -50,6 +51,7 @@ class AnyPort(Protocol):
     held: bool
     stirred: bool
     batch: int
+    more: bool
     outbox: deque[Frames]
 
     @property
@@ -78,6 +80,7 @@ class Port:
         "held",
         "links",
         "monitor",
+        "more",
         "news",
         "outbox",
         "riders",
@@ -115,6 +118,7 @@ class Port:
         self.riders: Riders | None = None  # where peers were told that they may share a connection
         self.outbox: deque[Frames] = deque()
         self.batch = 1  # messages that are taken at a time
+        self.more = True  # whether it is to be looked at again after something was there
 
     @property
     def line(self) -> AnyPort:
@@ -158,13 +162,14 @@ class Port:
     def _read(self) -> tuple[list[Event], list[Frames]]:
         """What is there; nothing only where nothing more is there."""
         links, riders = self.links, self.riders
-        told = list[Event]()
+        told: list[Event] = []
         if self.stirred or self.news:  # who was accepted is heard of before anything of it is read
             self.stirred = False
             told = self.hear()
         while True:
             messages = self._receive(self.socket, self.batch, self.spec.kind)
             empty = not messages
+            self.more = not self._is_last(messages)
             if self.guard is not None:
                 messages = self.guard.taken(messages)
             if links is not None:
@@ -180,6 +185,12 @@ class Port:
                     told += first
             if told or messages or empty:
                 return told, messages
+
+    def _is_last(self, messages: list[Frames]) -> bool:
+        """Whether a batch ended because nothing more is there: at a DEALER, unless one ends for its size or waits."""
+        if len(messages) != 1 or self.batch == 1 or self.outbox or self.spec.kind != "dealer":
+            return False
+        return sum(map(len, messages[0])) < SMALL
 
     def hear(self) -> list[Event]:
         """What has happened to connections since."""

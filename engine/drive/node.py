@@ -19,14 +19,11 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from heapq import heappop, heappush
-from itertools import count
 from typing import Any
 
 import zmq
 
 from engine.core import (
-    NEVER,
     Command,
     Event,
     Exit,
@@ -52,6 +49,7 @@ from engine.drive.lateness import Lateness
 from engine.drive.noting import noted
 from engine.drive.ports import Ports
 from engine.drive.sockets import Context
+from engine.drive.wakes import Wakes
 from engine.feed import Feed
 from engine.journal.codec import kept
 from engine.parts.plain import called
@@ -91,8 +89,7 @@ class Node:
         self._feed, self._save = feed, save
         self._share, self._told = share, told
         self._chairs: dict[str, HostedCore] = {}
-        self._agenda: list[tuple[float, int, HostedCore]] = []
-        self._order = count()
+        self._wakes = Wakes(self._chairs)
         self._inbox = Inbox()
         self._selector = selectors.DefaultSelector()
         self._holds = Holds(self._selector)
@@ -206,7 +203,7 @@ class Node:
         while not self._halt.is_set():
             sleep = 0.0
             if not self._touched:
-                sleep = max(0.0, min(self._agenda[0][0] - last, TICK)) if self._agenda else TICK
+                sleep = max(0.0, min(self._wakes.next() - last, TICK))
             for key, _ in self._selector.select(sleep):
                 if key.data is None:
                     self._inbox.hush()
@@ -233,7 +230,8 @@ class Node:
             del touched[port]
             events = port.receive()
             if events:
-                touched[port] = None
+                if port.more:
+                    touched[port] = None
                 for chair, event in events:
                     self._handle(chair, event)
                 began, before = time.monotonic(), began
@@ -250,11 +248,12 @@ class Node:
         decide = core.handle if not self.taps else partial(self._tapped, chair)
         events = [event] if chair.wall is None else chair.wall.before(event)
         while events and self._chairs.get(chair.name) is chair:  # it may have left at an event before this one
-            events = self._perform(chair, decide(events.pop(0), now)) + events
+            commands = decide(events.pop(0), now)
+            if commands:
+                events[:0] = self._perform(chair, commands)
         at = core.wake_at()
         if at < chair.scheduled:
-            chair.scheduled = at
-            heappush(self._agenda, (at, next(self._order), chair))
+            self._wakes.put(chair, at)
 
     def _tapped(self, chair: HostedCore, event: Event, now: float) -> list[Command]:
         shown = kept(event)
@@ -315,15 +314,8 @@ class Node:
             self._touched |= dict.fromkeys(chair.ports.values())
             for event in events if self._chairs.get(chair.name) is chair else ():
                 self._handle(chair, event)
-        due = []
-        while self._agenda and self._agenda[0][0] <= now:
-            due.append(heappop(self._agenda))
-        late = 0.0
-        for at, _, chair in due:
-            if at != chair.scheduled or self._chairs.get(chair.name) is not chair:
-                continue  # moved to an earlier time that has passed, or gone
-            chair.scheduled = NEVER
-            late = max(late, now - at)
+        due, late = self._wakes.due(now)
+        for chair in due:
             for port in chair.ports.values():
                 if port.outbox:
                     self._touched[port] = None

@@ -1,18 +1,21 @@
 """Expiry of peers and the time of the next heartbeat to each.
 
 Hearing a peer is the hot path, so it writes one number and nothing else; deadlines are corrected lazily when they
-come up: a peer that was heard meanwhile is put back at its true deadline. So a peer costs O(log n) a period, however
-many messages arrive.
+come up: a peer that was heard meanwhile is put back at its true deadline. So a peer costs the same a period, however
+many messages arrive. Of many peers those are put back at one time whose deadlines are close, and somewhat before them:
+who is to look at them wakes up a few dozen times a period and not once for each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 
 from engine.core import NEVER
 
 SPARE = 1024  # entries of peers that have gone, which are too few to look for
+MANY = 256  # peers from which on they are looked at together
+STEPS = 64  # times in a period at which they are
 
 
 class Liveness:
@@ -29,8 +32,8 @@ class Liveness:
         self.expiry, self.every = expiry, every
         self._spared, self._later = spared, later
         self._heard: dict[bytes, float] = {}
-        self._expires = _Agenda()
-        self._beats = _Agenda()
+        self._expires = _Agenda(expiry)
+        self._beats = _Agenda(every)
 
     def __len__(self) -> int:
         return len(self._heard)
@@ -72,7 +75,7 @@ class Liveness:
                 del self._heard[peer]
                 gone.append(peer)
             else:
-                self._expires.put(heard + self.expiry, peer)
+                self._expires.put_back(heard + self.expiry, peer, now)
         return gone
 
     def beats(self, now: float) -> list[bytes]:
@@ -87,7 +90,7 @@ class Liveness:
                 due.append(peer)
                 self._beats.put(now + after, peer)
             else:
-                self._beats.put(heard + after, peer)
+                self._beats.put_back(heard + after, peer, now)
         return due
 
     def _after(self, peer: bytes) -> float:
@@ -120,35 +123,49 @@ class Liveness:
 class _Agenda:
     """Peers by deadline; each stands in it at most once, so a peer that left and came back is not beaten twice."""
 
-    __slots__ = ("_heap", "_most", "standing")
+    __slots__ = ("_at", "_most", "_step", "_times", "standing")
 
-    def __init__(self) -> None:
+    def __init__(self, period: float) -> None:
         self._most = SPARE  # entries, at which a look for old ones is worth its cost
-        self._heap: list[tuple[float, bytes]] = []
+        self._step = period / STEPS
+        self._times: list[float] = []  # a heap
+        self._at: dict[float, list[bytes]] = {}  # of each time
         self.standing: set[bytes] = set()
 
     def put(self, at: float, peer: bytes) -> None:
         if peer not in self.standing:
             self.standing.add(peer)
-            heappush(self._heap, (at, peer))
+            peers = self._at.get(at)
+            if peers is None:
+                self._at[at] = [peer]
+                heappush(self._times, at)
+            else:
+                peers.append(peer)
+
+    def put_back(self, at: float, peer: bytes, now: float) -> None:
+        """Of many peers together with others, before ``at``; then once more, if it has not been heard by then."""
+        if len(self.standing) > MANY and (early := at // self._step * self._step) > now:
+            at = early
+        self.put(at, peer)
 
     def trim(self, known: Container[bytes]) -> None:
         """Drop the entries of those who are not known any more, once they can be half of all."""
-        if len(self._heap) >= self._most:
-            self._heap = [entry for entry in self._heap if entry[1] in known]
-            heapify(self._heap)
-            self.standing = {peer for _, peer in self._heap}
-            self._most = 2 * len(self._heap) + SPARE
+        if len(self.standing) >= self._most:
+            left = {at: [peer for peer in peers if peer in known] for at, peers in self._at.items()}
+            self._at = {at: peers for at, peers in left.items() if peers}
+            self._times = sorted(self._at)
+            self.standing = {peer for peers in self._at.values() for peer in peers}
+            self._most = 2 * len(self.standing) + SPARE
 
     def come(self, now: float) -> list[bytes]:
-        come = []
-        while self._heap and self._heap[0][0] <= now:
-            come.append(heappop(self._heap)[1])
+        come: list[bytes] = []
+        while self._times and self._times[0] <= now:
+            come += self._at.pop(heappop(self._times))
         self.standing.difference_update(come)
         return come
 
     def entries(self) -> list[tuple[float, bytes]]:
-        return self._heap
+        return [(at, peer) for at, peers in self._at.items() for peer in peers]
 
     def next(self) -> float:
-        return self._heap[0][0] if self._heap else NEVER
+        return self._times[0] if self._times else NEVER

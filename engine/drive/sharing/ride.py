@@ -23,6 +23,7 @@ class Ride:
         "heard",
         "held",
         "line",
+        "more",
         "outbox",
         "spec",
         "stands",
@@ -33,7 +34,7 @@ class Ride:
     def __init__(self, chair: HostedCore, spec: Spec, outbox: deque[Frames], stands: bool = False) -> None:
         """``stands``: its core takes its connection for standing."""
         self.chair, self.spec, self.outbox, self.stands = chair, spec, outbox, stands
-        self.fd, self.fds, self.batch, self.stirred = -1, (), 1, False
+        self.fd, self.fds, self.batch, self.stirred, self.more = -1, (), 1, False, True
         self.held = chair.held
         self.line: AnyPort = self
         self.told: list[Event] = []  # what its core is to hear next

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 import zmq
 
-from engine.core import NEVER, Command, Seat, Send, Socket, Unsent
+from engine.core import NEVER, Command, Received, Seat, Send, Socket, Unsent
 from engine.drive.hosted import HostedCore, Port
 from engine.drive.security import keys
 from engine.drive.security.curve import Curve
@@ -48,6 +49,35 @@ def test_what_is_sent_behind_the_end_of_a_connection_waits_for_the_next_one() ->
         assert port.send([Send([b"second"])], 0) == (1, ())
         port.flush()
         assert [router.recv_multipart() for _ in range(2)] == [[b"peer", b"first"], [b"peer", b"second"]]
+        port.close()
+    context.term()
+
+
+def test_a_batch_that_ended_because_nothing_more_was_there_is_the_last_and_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("engine.drive.hosted.SMALL", 4)
+    context = make_context()
+    with context.socket(zmq.ROUTER) as router:
+        router.bind("inproc://broker")
+        spec = Socket("dealer", connect=("inproc://broker",), routing_id=b"peer")
+        chair = HostedCore("worker", Seat(Probe(), (spec,)), lambda key, ok, result: None)
+        port = Port(chair, spec, context, lambda port: None)
+
+        def taken(*messages: bytes) -> tuple[int, bool]:
+            for message in messages:
+                router.send_multipart([b"peer", message])
+            events = [event for _, event in port.receive()]
+            return sum(len(event.messages) for event in events if isinstance(event, Received)), port.more
+
+        assert taken(b"a") == (1, True), "as many as were asked for"
+        port.receive()
+        port.batch = 8
+        assert taken(b"a") == (1, False) and port.receive() == []
+        assert taken(b"long") == (1, True), "one that is large may have ended it"
+        assert taken(b"a", b"b") == (2, True)
+        port.outbox.append([b"x"])
+        assert taken(b"a") == (1, True), "what waits goes when nothing is there"
         port.close()
     context.term()
 

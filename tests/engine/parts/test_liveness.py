@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from unittest.mock import patch
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import NEVER
-from engine.parts.liveness import SPARE, Liveness
+from engine.parts import liveness
+from engine.parts.liveness import MANY, SPARE, STEPS, Liveness
 
 
 def test_who_watches_nobody_never_wakes() -> None:
@@ -47,7 +51,7 @@ def test_who_is_spared_is_due_later_as_soon_as_that_is_known() -> None:
     spared.add(b"w")
     assert live.deadlines()[1] == [(12.0, b"v"), (13.0, b"w")]
     assert live.beats(12.0) == [b"v"] and live.beats(12.999) == [] and live.beats(13.0) == [b"w"]
-    assert [live.beats(14.0), live.beats(16.0)] == [[b"v"], [b"v", b"w"]]
+    assert [live.beats(14.0), live.beats(16.0)] == [[b"v"], [b"w", b"v"]]
     spared.clear()
     assert live.beats(18.0) == [b"v"] and live.beats(19.0) == [b"w"] and live.beats(21.0) == [b"v", b"w"]
     live.check()
@@ -79,7 +83,7 @@ def test_peers_that_come_and_go_leave_nothing_behind_however_late_they_would_exp
     for i in range(20 * SPARE):
         live.heard(b"%d" % i, 1.0)
         live.forget(b"%d" % i)
-    assert len(live._expires._heap) <= SPARE + 2 and len(live._beats._heap) <= SPARE + 2
+    assert len(live._expires.entries()) <= SPARE + 2 and len(live._beats.entries()) <= SPARE + 2
     live.check()
     assert live.beats(3_600.0) == [b"stays"] and live.expired(86_400.0) == [b"stays"]
 
@@ -89,8 +93,42 @@ steps = st.lists(
 )
 
 
+def test_many_are_looked_at_together_and_who_is_silent_is_found_at_its_own_time() -> None:
+    live = Liveness(6.4, 1.6)
+    peers = [b"%d" % i for i in range(4 * MANY)]
+    for i, peer in enumerate(peers):
+        live.heard(peer, i / 1024)
+    looks = set[float]()
+    now = 0.0
+    for _ in range(3):  # rounds in which everybody is heard somewhat later
+        for i, peer in enumerate(peers):
+            live.heard(peer, now + i / 1024)
+        while (at := live.wake_at()) < now + 1.6:
+            assert live.beats(at) == [] == live.expired(at)
+            looks.add(at)
+        now += 1.0
+        live.check()
+    assert len(looks) < len(peers) + 4 * STEPS, "at first one by one"
+    heard = dict(live.heard_at)
+    due = dict[bytes, float]()
+    while (at := live.wake_at()) < now + 1.6:
+        due |= dict.fromkeys(set(live.beats(at)) - due.keys(), at)
+    assert due == {peer: pytest.approx(last + 1.6) for peer, last in heard.items()}
+    gone = dict[bytes, float]()
+    while (at := live.wake_at()) < NEVER:
+        live.beats(at)
+        gone |= dict.fromkeys(live.expired(at), at)
+    assert gone == {peer: pytest.approx(last + 6.4) for peer, last in heard.items()} and len(live) == 0
+
+
+@pytest.mark.parametrize("many", [MANY, 0])
 @given(steps)
-def test_it_agrees_with_looking_at_everybody_all_the_time(moves: list[tuple[str, bytes, float]]) -> None:
+def test_it_agrees_with_looking_at_everybody_all_the_time(many: int, moves: list[tuple[str, bytes, float]]) -> None:
+    with patch.object(liveness, "MANY", many):
+        agrees(moves)
+
+
+def agrees(moves: list[tuple[str, bytes, float]]) -> None:
     live, heard, now = Liveness(6.0, 2.0), dict[bytes, float](), 0.0
     for move, peer, pause in moves:
         now += pause
