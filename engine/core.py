@@ -70,8 +70,8 @@ class Connected(NamedTuple):
     """A connection of this socket has completed its handshake. Only on tcp and ipc: inproc tells nothing, nor a STREAM.
 
     On a DEALER ``peer`` is empty, and it comes as soon as the connection stands. On a ROUTER it is the routing id, and
-    comes with the connection's first message, or with one soon after. Twice without a ``Disconnected`` between, it
-    tells that a second live connection took the id over: the older is deaf from now on, and nothing tells it so.
+    comes with the connection's first message, or with one soon after. Twice without a ``Disconnected`` between means
+    that a second live connection took the id over: the older one gets nothing from now on, and is not told.
     """
 
     socket: str = MAIN
@@ -81,8 +81,8 @@ class Connected(NamedTuple):
 class Disconnected(NamedTuple):
     """A connection that ``Connected`` told of has ended, and not by a command of this core.
 
-    What was under way on it is lost, either way; what a ROUTER had received of it came before. A peer that comes back
-    is a new link. Not told where the line is cut and nothing is closed: only silence tells that.
+    Messages under way in either direction are lost; what a ROUTER had received was delivered before. A peer that comes
+    back is a new link. A line that is cut without closing gives no such event: only silence shows it.
     """
 
     socket: str = MAIN
@@ -90,7 +90,7 @@ class Disconnected(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a task ended: ``why`` it failed, empty where it succeeded; what it was answered, by whom."""
+    """How a task ended: ``why`` it failed, empty where it succeeded; the answer, and the worker that gave it."""
 
     why: str
     data: bytes | None = None
@@ -98,7 +98,7 @@ class Outcome(NamedTuple):
 
 
 class Leased(NamedTuple):
-    """A task of the store that is this broker's to have done. ``token``: never given out twice.
+    """A task of the store that this broker has to get done. ``token``: never given out twice.
 
     ``attempts``: leases before; ``lost``: workers that were lost with it; ``far``: its client is another broker's.
     """
@@ -116,8 +116,8 @@ class Stored(NamedTuple):
 
     ``fates``: of each of its tasks None where it is new and kept; its ``Outcome`` where it was kept before and has
     ended; "kept" where it was kept before and has not. Where tasks are ``refused`` now, and why, none of them is kept,
-    or all but those whose fate is "refused". ``fenced``: the tokens of those it ended that are another's by now.
-    ``waiting``: tasks that nobody has leased; ``revived``: dead tasks that wait again; ``dead``: that are left.
+    or all but those whose fate is "refused". ``fenced``: tokens of tasks that it ended and another broker has by now.
+    ``waiting``: tasks that are not leased; ``revived``: dead tasks that wait again; ``dead``: those left dead.
     """
 
     number: int
@@ -147,7 +147,7 @@ class Sharer(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """How a store is that brokers share. ``redelivered``: tasks that are leased once more; ``dead``: for an operator.
+    """The state of a store that brokers share. ``redelivered``: tasks that are leased again; ``dead``: for an operator.
 
     ``leader``: the server that leads its queue, empty for none; ``copies`` of the queue, and the servers whose copy is
     ``behind``; ``used`` of ``room``: bytes of the queue, 0 where it has no bound.
@@ -226,7 +226,7 @@ class Piped:
 class Start(NamedTuple):
     """Run a task body away from this thread; ``Finished`` with the same key follows exactly once.
 
-    A node runs ``Process`` and ``Piped`` as body; one of another type is what whoever drives this core alone knows.
+    A node runs ``Process`` and ``Piped`` as body. A body of another type is for the driver that this core was made for.
     """
 
     key: object
@@ -278,14 +278,14 @@ class Exit(NamedTuple):
 
 
 class Save(NamedTuple):
-    """Keep these bytes under a plain word: what was kept last is ``saved`` for the core's maker at the next start."""
+    """Keep these bytes under a plain word. At the next start the core's maker gets the newest ones as ``saved``."""
 
     name: str
     content: bytes
 
 
 class Entry(NamedTuple):
-    """A task that is to be kept, with who asks for it. Its id is ``message[1]``."""
+    """A task that is to be kept, and the client that asks for it. Its id is ``message[1]``."""
 
     client: bytes
     message: Frames
@@ -302,7 +302,7 @@ class Ended(NamedTuple):
 class Store(NamedTuple):
     """Have the store of this core do all this, in this order: ``Stored`` or ``Unstored`` of this number follows.
 
-    ``ended``: leased tasks that have ended; ``lost``: tokens of those that a worker was lost with; ``tasks``: to be
+    ``ended``: leased tasks that have ended; ``lost``: tokens of tasks whose worker was lost; ``tasks``: to be
     kept; ``lease``: give this core so many of those that wait, oldest first, fewer where there are not so many;
     ``revive``: numbers of dead tasks that are to be tried again; ``crew``: this broker's workers and their slots.
     """
@@ -344,7 +344,7 @@ class Core(Protocol):
 class Socket:
     """A socket that a core wants. ``kind``: router, dealer, or stream (plain TCP: frames are [peer, bytes]).
 
-    ``private``: commands go over it, so only peers of the same user are served, and of those whom that user trusts.
+    ``private``: commands go over it, so only peers of the same user are served, and of users that this one trusts.
     Where peers have keys, the roles of those count instead: ``roles`` are those that may connect where this socket
     binds, and ``said`` tells of a message which of them may say it, none for all.
 

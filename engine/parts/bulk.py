@@ -3,10 +3,10 @@
 Closed loop: at most ``in_flight`` tasks are out and a reply makes room for the next. Open loop (``rate``): task *i* is
 due at start + i / rate whatever has come back, and its planned latency counts from that moment, so a stall is charged
 to everything that it delayed (no coordinated omission). With a rate, ``in_flight`` still bounds what is out: what the
-bound holds back is sent late, and its planned latency shows it. Whether the rate was held is said apart.
+bound holds back is sent late, and its planned latency shows it. ``reached`` says whether the rate was held.
 
-The first tasks warm up what they pass through: they are in the books and in the rate, and of the latencies in the
-maximum alone, so that nobody waits unseen.
+The first tasks are a warm-up. They count in the ledger and in the rate. Of the latencies they count only in the
+maximum, so a slow first task still shows.
 
 Tasks are numbers 0..n-1; the client core maps them to ids on its wire.
 """
@@ -42,7 +42,7 @@ class BulkSpec(NamedTuple):
     rate: float | None = None  # tasks a second; None: closed loop
     timeout: float = 5.0  # seconds from sending to the reply
     tracked: bool = True
-    tag: bytes = b""  # 12 random bytes: ids of 16 that are nobody else's, for a broker that keeps what it accepts
+    tag: bytes = b""  # 12 random bytes: globally unique ids of 16 bytes, for a broker with a store
 
     @property
     def warmup(self) -> int:
@@ -63,7 +63,7 @@ class BulkView(NamedTuple):
     planned: Summary | None  # only with a rate
     histogram: tuple[tuple[float, float, int], ...]  # (low µs, high µs, count) of service time
     bytes: int  # payload received
-    warmup: int = 0  # replies that of all latencies only the maximum tells of
+    warmup: int = 0  # replies that count only in the maximum of the latencies
     warm_at: float = NEVER  # when the first task behind the warm-up was sent
     reached: float | None = None  # tasks a second that were sent, where a rate was asked for and is not held
     planned_histogram: tuple[tuple[float, float, int], ...] = ()  # of the latency as planned, only with a rate
@@ -175,11 +175,11 @@ class Bulk:
         return gone
 
     def out(self, task: int) -> bool:
-        """Whether a task is sent and neither answered nor given up."""
+        """Whether a task was sent, and was neither answered nor given up."""
         return task in self._out
 
     def pending(self) -> list[int]:
-        """What is out, oldest first: what is asked for again where an answer may have been lost."""
+        """The tasks that are out, oldest first: they are asked for again where an answer may have been lost."""
         return list(self._out)
 
     def stop(self, now: float) -> None:
@@ -190,7 +190,7 @@ class Bulk:
     def wake_at(self, linked: bool = True) -> float:
         """When the next task is due or the oldest times out, NEVER when ended. For what may be sent now: ask due().
 
-        A client that is not ``linked`` can send nothing: only a timeout wakes it, not a task that is due in vain.
+        A client that is not ``linked`` can send nothing, so only timeouts wake it, not due tasks.
         """
         if self.ended is not None:
             return NEVER

@@ -1,11 +1,11 @@
-"""Who sends tasks to a broker, and which of all tasks are the oldest: what an operator is shown of both.
+"""The clients that send tasks to a broker, and the oldest tasks, as an operator is shown them.
 
 The rules of this file:
 
-- Of a client nothing is counted a task: what it sent, and when it was heard last. All else is read from the tasks
-  that are under way when a picture is made, in one pass.
+- Per task only two figures of its client change: how many it sent, and when it was heard last. All else is read from
+  the tasks that are under way, in one pass, when a picture is made.
 - A picture of many tasks holds for longer, so that making it takes about one hundredth of the broker's time at most.
-- The table is bounded: of too many clients the one that came first is forgotten.
+- The table is bounded: when there are too many clients, the oldest is forgotten.
 """
 
 from __future__ import annotations

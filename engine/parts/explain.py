@@ -25,10 +25,10 @@ Leg = Literal["", "request", "give", "answer", "reply", "denial", "move"]
 is a reply that says that there will be none. A move is a document's, from one name to the next."""
 
 DOCUMENT = b""
-"""In place of a client in the key of a task that is a document: those have names, and nobody asks for them."""
+"""Stands for the client in the key of a document: documents have names and no client."""
 
 UNKNOWN = "?"
-"""The command of what is no message of its protocol."""
+"""The command shown for a message that is none of its protocol."""
 
 SHOWN = 96  # characters of a value that are shown
 
@@ -43,7 +43,7 @@ class Decoded(NamedTuple):
 
     command: str
     fields: tuple[tuple[str, str], ...] = ()
-    peer: bytes | None = None  # the routing id in front: whom it comes from or goes to; None on a DEALER
+    peer: bytes | None = None  # the routing id in front: of the sender or the receiver; None on a DEALER
     task: bytes = b""
     client: bytes = b""
     alias: bytes = b""
@@ -67,9 +67,9 @@ class StateMap(NamedTuple):
 
     ``current(picture)``: how many stand in which state, out of what ``Core.snapshot`` gave. ``visits(picture)``: how
     often each state was entered, where the core counts that; else empty. ``walked(picture)``: how often each edge was
-    walked, by its state and event, those that never were left out; None where nobody counts that. ``counted(picture)``:
-    whether this picture tells it. ``uncounted``: edges of each task by which nothing changes, and of which nothing else
-    tells.
+    walked, by its state and event, without those that never were; None where they are not counted.
+    ``counted(picture)``: whether this picture has the counts. ``uncounted``: edges that each task walks, that change
+    nothing, and that no other total shows.
     """
 
     role: Role | Literal["item"]
@@ -101,7 +101,7 @@ class Candidates(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One kind of what went wrong. ``peer`` and ``at`` are None where a broker counts it for all its peers together."""
+    """One kind of violation. ``peer`` and ``at`` are None where a broker counts it for all its peers together."""
 
     peer: bytes | None
     name: str
@@ -115,9 +115,9 @@ class Explain(NamedTuple):
     """Everything that a system explains; each ``explain.py`` holds one, under the name ``EXPLAIN``.
 
     ``rules``: the reasons of violations → the rule that was broken. ``counted``: names of a picture's counters that
-    are about peers out of step → the rule. ``whose(core, send)``: the task that a broker's message carries, told by
-    the core that has just sent it; None where that needs no core. ``candidates(core, message)``: who could have been
-    given the task of this ``give`` message.
+    are about peers out of step → the rule. ``whose(core, send)``: the task that a broker's message carries, read from
+    the core that has just sent it; None where the message tells it. ``candidates(core, message)``: the workers that
+    could have been given the task of this ``give`` message.
     """
 
     decode: Callable[[Role, Direction, Frames, str], list[Decoded]]
@@ -176,7 +176,7 @@ def rule_of(explain: Explain, reason: str) -> str:
 
 
 def conformance(explain: Explain, picture: BrokerView) -> tuple[Finding, ...]:
-    """Who broke which rule, how often, newest last; then what a broker counts for all peers together."""
+    """Which peer broke which rule, how often, newest last; then what a broker counts for all peers together."""
     names = {row.key: row.name for row in picture.workers}
     rows = [
         Finding(

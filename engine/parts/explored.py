@@ -61,4 +61,4 @@ ONE = "a job of a walk is one task"
 
 
 UNEXPLORED = Explored()
-"""Of a system that says nothing."""
+"""For a system that says nothing of itself."""

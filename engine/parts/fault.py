@@ -1,8 +1,8 @@
-"""What a fault is, and how a line such as ``cut w3 5`` is read as one, whatever it is done to.
+"""What a fault is, and how a line such as ``cut w3 5`` is read, for any target.
 
 The rules of this file:
 
-- What is wrong with a line is named, with what is known. Whether its target is there is not looked at.
+- An error names what is wrong with the line, and what there is instead. Whether the target exists is checked elsewhere.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Scene(Protocol):
 class Aim(NamedTuple):
     """A fault with everything that was asked for: which seat, under which name, how much. ``times``: the system's."""
 
-    scene: Any  # a Scene; whoever injects common faults knows more of it
+    scene: Any  # a Scene; common faults use more of it
     seat: str
     label: str
     key: bytes  # the routing id of a worker or client
@@ -50,17 +50,17 @@ class Aim(NamedTuple):
 
     @property
     def alone(self) -> bool:
-        """Whether nobody else speaks under its routing id."""
+        """Whether no other seat uses its routing id."""
         return list(self.scene.workers().values()).count(self.key) <= 1
 
     @property
     def kind(self) -> Target:
-        """What sits there."""
+        """The kind of the seat."""
         return "worker" if self.seat in self.scene.workers() else "client" if self.seat == "client" else "broker"
 
 
 class Amount(NamedTuple):
-    """A number behind a fault's target; ``usual`` where it is left out."""
+    """A number behind a fault's target. ``usual``: its default."""
 
     name: str
     usual: float
@@ -69,7 +69,7 @@ class Amount(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What will be done, in words; what is promised; the deed."""
+    """A fault that is ready: what it does in words, what is promised, and the function that does it."""
 
     does: str
     promises: list[Promise]

@@ -1,4 +1,4 @@
-"""What is out, with whom, since when, which attempt.
+"""The tasks that workers hold: with which worker each is, since when, and which attempt it is.
 
 A task is accepted once and delivered at most a limited number of times. Between the two it is either queued in its
 core's backlog or held by exactly one worker; this part is the only record of the second.

@@ -2,14 +2,14 @@
 
 The rules of this file:
 
-- A task is the store's first. It comes to the broker by a lease, so that what a worker gets survives this broker.
-- Who asked is told how a task ended when the store has it. Until then nobody hears of it, and asks again if we die.
-- A task with a global id that was kept before is not done again: who asks gets its outcome, at once or when it ends.
+- A task goes into the store first. The broker leases it from there, so a task that a worker has survives this broker.
+- A client is told how its task ended once the store has the outcome. If the broker dies before that, it asks again.
+- A task with a global id that was kept before is not done again: its client gets the outcome, at once or when it ends.
 - The broker holds no more than HIGH tasks; the others wait in the store, however many they are.
-- A task that the store refuses is not accepted, and who sent it is told why. How tasks ended waits for the store.
-- A dead task that an operator has tried again is another task in the books of this broker.
+- A task that the store refuses is not accepted, and its client is told why. Outcomes wait until the store takes them.
+- A dead task that an operator has tried again counts as another task in this broker's ledger.
 - Of a store that brokers share, the broker takes AHEAD tasks for each slot of its workers, and the ledger counts what
-  was leased. What another broker has done for our clients is told; what we have done for its clients the store tells.
+  was leased. ``Told`` brings the outcomes that other brokers have for our clients; the store takes ours to theirs.
 
 The core calls ``handle`` with each event, and ``ask`` at the end of each.
 """
@@ -50,7 +50,7 @@ RETRY = 1.0  # seconds until the store is asked again for what it could not do
 
 
 class Holder(Protocol):
-    """What the core of a broker does for this part. ``out``: the commands that the event at hand comes to."""
+    """What the core of a broker does for this part. ``out``: collects the commands of the event at hand."""
 
     def holds(self, key: TaskKey) -> bool:
         """Whether a task with this key waits here, or is with a worker."""
@@ -81,19 +81,19 @@ class Holder(Protocol):
 
 
 class _Asked(NamedTuple):
-    """What a command that is out asked for; ``keys``: of each task that has ended, whom to tell, under which id."""
+    """A command that is not answered yet. ``keys``: for each task that ended, the client to tell and the id."""
 
     command: Store
     keys: list[TaskKey]
 
 
 class Keeping:
-    """``trouble``: why the store did not do its part; ``putting``: tasks on their way into it."""
+    """``trouble``: why the store fails, empty where it works; ``putting``: tasks on their way into it."""
 
     def __init__(self, holder: Holder, place: str, most: int = HIGH, workers: Callable[[], int] = lambda: 0) -> None:
         """``place``: the store's name; ``most``: tasks that are here at a time.
 
-        ``workers``: how many are to be given tasks, for those who share the store.
+        ``workers``: how many can be given tasks; brokers that share the store are told.
         """
         self._holder, self._workers = holder, workers
         self.shared: Shared | None = None
@@ -106,7 +106,7 @@ class Keeping:
         self.dead = 0  # tasks that the store has for an operator
         self.putting: dict[TaskKey, Frames] = {}
         self._tokens: dict[TaskKey, int] = {}  # of the tasks that are here
-        self._far: set[TaskKey] = set()  # of them those whose client is another broker's
+        self._far: set[TaskKey] = set()  # those of them whose client is another broker's
         self._kept = 0  # tasks that wait in the store, as it said last
         self._number = 0
         self._asked: dict[int, _Asked] = {}
@@ -124,7 +124,7 @@ class Keeping:
     # ---- the core ----------------------------------------------------------------------------------------------------
 
     def handle(self, event: Event, now: float, out: list[Command]) -> bool:
-        """Take one event; whether it is none of the core's own."""
+        """Take one event. True where it was for the store alone, so that the core does not handle it."""
         match event:
             case Stored():
                 self._stored(event, now, out)
@@ -142,7 +142,7 @@ class Keeping:
                 self._revive += numbers
             case _:
                 if type(event) is Started:
-                    self._unclaimed, self._probes = HIGH, True  # nobody knows yet how many there are
+                    self._unclaimed, self._probes = HIGH, True  # how many there are is not known yet
                 elif type(event) is Woken and now >= self._retry_at:
                     self._retry_at, self._probes = NEVER, True
                 return False
@@ -159,11 +159,11 @@ class Keeping:
         assert self._far <= self._tokens.keys() and not self._tasks, "the store was not told"
 
     def is_leased(self, key: TaskKey) -> bool:
-        """Whether a task that is here is this broker's to have done: for ``check``."""
+        """Whether this broker has leased the task: for ``check``."""
         return key in self._tokens
 
     def shown(self, view: BrokerView) -> BrokerView:
-        """The core's picture, with what the store does."""
+        """The core's picture, with the state of the store."""
         kept = Kept(len(self._tokens) + self._kept, self._kept, self.trouble)
         state = self.trouble or f"{kept.tasks:,} tasks kept, {kept.waiting:,} of them not loaded"
         if self.dead and not self.trouble:
@@ -186,12 +186,12 @@ class Keeping:
         self._tasks.append(Entry(key[0], message))
 
     def drop(self, key: TaskKey, why: str, out: list[Command]) -> None:
-        """A task is not kept; who sent it is told."""
+        """A task is not kept; its client is told."""
         self.refused += 1
         self._holder.refuse(key, why, out)
 
     def lose(self, key: TaskKey) -> None:
-        """A worker is lost that had this task, which waits again."""
+        """The worker that had this task is lost; the task waits again."""
         token = self._tokens.get(key)
         if token is not None:
             self._lost.append(token)
@@ -226,7 +226,7 @@ class Keeping:
         out.append(command)
 
     def _told(self, shared: Shared) -> None:
-        """How the store is that this broker shares. Once a second: it hears of workers even where no task moves."""
+        """Note the state of the shared store, once a second. It hears of our workers even where no task moves."""
         self.shared, self.dead = shared, shared.dead
         self._probes |= self._crew != (self._workers(), self._holder.slots())
 
@@ -273,7 +273,7 @@ class Keeping:
             self._load(event.leased, now, out)
 
     def _put(self, tasks: list[Entry], event: Stored, out: list[Command]) -> int:
-        """What has become of tasks that were to be kept; how many of them are new."""
+        """Handle the fates of tasks that were to be kept; returns how many are new."""
         news = 0
         for entry, fate in zip(tasks, event.fates, strict=not event.refused):  # none where refused
             key = (entry.client, entry.message[1])
@@ -291,7 +291,7 @@ class Keeping:
         return news
 
     def _load(self, leased: list[Leased], now: float, out: list[Command]) -> None:
-        """Leased tasks wait here, or go."""
+        """Take leased tasks in; one that is here already ends as ``AGAIN``."""
         for one in leased:
             key = self._holder.load(one, now)
             if key is not None:
@@ -304,7 +304,7 @@ class Keeping:
         self._holder.pump(now, out)
 
     def _tell(self, key: TaskKey, outcome: Outcome, out: list[Command]) -> None:
-        """Tell who asked for a task."""
+        """Tell the clients that asked for a task."""
         client, ident = key
         if client:
             self._holder.tell(client, ident, outcome, out)
@@ -324,7 +324,7 @@ class Keeping:
             self.drop(key, why, out)
 
     def _unstored(self, asked: _Asked, why: str, now: float, out: list[Command]) -> None:
-        """Tasks are refused; all else is asked for again."""
+        """Refuse the tasks; ask for all else again."""
         command = asked.command
         self._leasing -= command.lease
         self._unclaimed += command.lease - len(command.tasks)

@@ -19,7 +19,7 @@ STEPS = 64  # times in a period at which they are
 
 
 class Liveness:
-    """Who is silent for too long, and who is due a heartbeat. Peers are routing ids.
+    """Which peers were silent for too long, and which are due a heartbeat. Peers are routing ids.
 
     ``expiry``: seconds of silence after which a peer is expired. ``every``: seconds of silence after which it is due
     a heartbeat, and again every so often while it stays silent; NEVER for none. ``spared``: peers for which that is
@@ -109,19 +109,19 @@ class Liveness:
         return sorted((max(at, heard[peer] + after(peer)), peer) for at, peer in agenda.entries() if peer in heard)
 
     def grace(self, seconds: float) -> None:
-        """Our own pause of so many seconds was nobody's silence: move every deadline."""
+        """This process was paused for so many seconds, which is no silence of the peers: move every deadline."""
         for peer in self._heard:
             self._heard[peer] += seconds
 
     def check(self) -> None:
-        """Every watched peer will come up."""
+        """Every watched peer has a deadline."""
         assert self._heard.keys() <= self._expires.standing, "a watched peer can not expire"
         if self.every != NEVER:
             assert self._heard.keys() <= self._beats.standing, "a watched peer gets no heartbeat"
 
 
 class _Agenda:
-    """Peers by deadline; each stands in it at most once, so a peer that left and came back is not beaten twice."""
+    """Peers by deadline; each is in it at most once, so a peer that left and came back gets one heartbeat."""
 
     __slots__ = ("_at", "_most", "_step", "_times", "standing")
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Inspect(NamedTuple):
-    """Include the details of one worker (its in-flight tasks, last violations) in snapshots; None: of nobody."""
+    """Include the details of one worker (its in-flight tasks, last violations) in snapshots; None: of no worker."""
 
     worker: bytes | None
 
@@ -30,7 +30,7 @@ class Expire(NamedTuple):
 
 
 class Requeue(NamedTuple):
-    """Broker: what this worker holds waits again, or one task, whoever holds it: a delivery that came to nothing."""
+    """Broker: take back what this worker holds, or one task of any worker; it waits again, as after a failed try."""
 
     worker: bytes
     client: bytes = b""
@@ -38,14 +38,14 @@ class Requeue(NamedTuple):
 
 
 class Throttle(NamedTuple):
-    """Broker: give out so many tasks a second, of this client or of all; 0: none, None: as many as there are."""
+    """Broker: give out at most so many tasks a second, of this client or of all; 0: none, None: no limit."""
 
     rate: float | None
     client: bytes = b""
 
 
 class Withdraw(NamedTuple):
-    """Broker: end what this client has asked for and no worker has yet; the client is told so."""
+    """Broker: end the tasks of this client that no worker has yet; the client is told."""
 
     client: bytes
 

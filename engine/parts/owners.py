@@ -1,12 +1,12 @@
-"""Whose the tasks at a broker are: what a client asked for has that client as owner.
+"""The owners of a broker's tasks: a client owns what it asked for.
 
 The rules of this file:
 
-- One client may have a share of the backlog waiting, and no more: one that asks for what nobody can do leaves room for
-  the others. The same holds for the bytes that it wrote and for how many kinds of worker it asks for.
-- A client is watched while something of it is here. One that was silent for ``expiry`` is gone, until it is heard
-  again; what waits of it is for its broker to withdraw.
-- An *item* is what a client asked for at once, under a key of its broker's: one task, or an array of them.
+- One client may have a share of the backlog waiting, and no more, so one that asks for what no worker can do leaves
+  room for the others. The bytes that it wrote and the kinds of worker that it asks for are bounded too.
+- A client is watched while the broker has something of it. After ``expiry`` of silence it is gone until it is heard
+  again; the broker withdraws what waits of it.
+- An *item* is one request of a client, under a key of its broker's: one task, or an array of them.
 - ``b""`` is the broker's own operator, who has no bounds and is never gone.
 """
 
@@ -27,7 +27,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def share(bound: int) -> int:
-    """How much of a table of so many places one client may have: a tenth, or LEAST."""
+    """The places that one client may have in a table of so many: a tenth, or LEAST."""
     return min(bound, max(LEAST, bound // 10))
 
 
@@ -51,7 +51,7 @@ class _Owner(Generic[K]):
 
 
 class Owners(Generic[K]):
-    """Those who have something here. ``backlog``: tasks that may wait in all, ``items``: items that there may be."""
+    """The clients of one broker. ``backlog``: tasks that may wait in all, ``items``: the most items."""
 
     def __init__(self, backlog: int, items: int, expiry: float) -> None:
         self._owners: dict[bytes, _Owner[K]] = {}
@@ -62,7 +62,7 @@ class Owners(Generic[K]):
         return len(self._owners)
 
     def excess(self, client: bytes, tasks: int, size: int, kind: Hashable = None) -> str:
-        """Why a client may not have one item more, of so many tasks and bytes; empty where it may."""
+        """Why a client may not add an item of so many tasks and bytes; empty where it may."""
         owner = self._owners.get(client)
         if not client:
             return ""
@@ -90,11 +90,11 @@ class Owners(Generic[K]):
         owner.size += size
 
     def wait(self, client: bytes, change: int) -> None:
-        """So many tasks of a client wait more, or less."""
+        """Change the number of a client's waiting tasks."""
         self._owners[client].waiting += change
 
     def end(self, client: bytes, item: K, size: int, kind: Hashable = None) -> None:
-        """Nothing of an item waits or is out any more."""
+        """An item has ended: no task of it waits or is out."""
         owner = self._owners[client]
         del owner.items[item]
         owner.size -= size
@@ -107,13 +107,13 @@ class Owners(Generic[K]):
             self._alive.forget(client)
 
     def heard(self, client: bytes, now: float) -> None:
-        """A client is there."""
+        """A client was heard."""
         owner = self._owners.get(client)
         if owner is not None:
             self._hear(client, owner, now)
 
     def silent(self, now: float) -> list[bytes]:
-        """Those who are gone since it was asked last."""
+        """The clients that have gone since the last call."""
         gone = self._alive.expired(now)
         for client in gone:
             self._owners[client].gone = True
@@ -130,7 +130,7 @@ class Owners(Generic[K]):
         return [] if owner is None else list(owner.items)
 
     def all(self) -> Iterator[Has]:
-        """Each with what it has."""
+        """What each client has."""
         return (Has(client, has.waiting, len(has.items), has.size) for client, has in self._owners.items())
 
     def wake_at(self) -> float:
@@ -138,11 +138,11 @@ class Owners(Generic[K]):
         return self._alive.wake_at()
 
     def grace(self, seconds: float) -> None:
-        """Our own pause was nobody's silence."""
+        """This process was paused: move every deadline."""
         self._alive.grace(seconds)
 
     def check(self, waiting: Counter[bytes], size: Counter[bytes], items: Counter[bytes]) -> None:
-        """The counts are those of the broker's own tables, by client; whoever is not gone is watched."""
+        """The counts agree with the broker's own tables; every client that is not gone is watched."""
         self._alive.check()
         for client, owner in self._owners.items():
             assert owner.items, f"{client!r} owns nothing"

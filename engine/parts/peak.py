@@ -1,7 +1,7 @@
-"""The most that waited lately at a broker, for readers who look at it from time to time.
+"""The largest recent backlogs of a broker, for readers who look at it from time to time.
 
-A picture shows how much waits at one moment; what came and went since the one before would be seen by nobody. Each
-reader asks for the peaks since its own last look, so nothing here depends on who looks when.
+A picture shows the backlog at one moment and misses what came and went between two pictures. Each reader asks for the
+peaks since its own last look, so readers do not disturb each other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Peak:
         self._marks: deque[tuple[float, int]] = deque(maxlen=KEPT)
 
     def mark(self, waiting: int, now: float) -> None:
-        """So many wait now. To be told whenever more wait than before."""
+        """Note that so many wait now; call it whenever more wait than before."""
         marks = self._marks
         while marks and marks[-1][1] <= waiting:
             marks.pop()

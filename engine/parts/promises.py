@@ -1,4 +1,4 @@
-"""What any protocol promises of a fault, made from what every broker shows and from its own four times."""
+"""The promises about faults that all protocols share: they need what every broker shows, and four times."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ def kept_again(within: float) -> Promise:
 
 
 def lost(aim: Aim, within: float) -> Promise:
-    """A worker that is silent is none any more, and its row, with what it held, is gone."""
+    """A silent worker is lost: its row is gone, and so is what it held."""
     words = f"{aim.label} is lost within {within:g} s, and what it held is given to others"
     return Promise(words, within + SLACK, lambda _, now: now.broker is not None and now.row(aim.key) is None)
 
 
 def gone(aim: Aim, since: float, within: float) -> Promise:
-    """Who joined and is never heard again is no worker."""
+    """A peer that joined and is never heard again stops being a worker."""
     words = f"silent, {aim.label} is no worker any more after {within:g} s"
     end = since + within + SLACK
     return Promise(words, end, lambda _, now: now.broker is not None and now.row(aim.key) is None, since)
 
 
 def no_worker(aim: Aim, within: float) -> Promise:
-    """Who says nonsense is never taken in."""
+    """A peer that sends garbage never becomes a worker."""
     return Promise(f"{aim.label} is never a worker", within, lambda _, now: now.row(aim.key) is None, always=True)
 
 
 def one_row(aim: Aim, within: float) -> Promise:
-    """A name is one worker, however many speak under it."""
+    """One routing id is one worker, however many peers use it."""
 
     def one(_: Observation, now: Observation) -> bool:
         rows = now.broker.workers if now.broker else ()
@@ -136,7 +136,7 @@ def blamed(aim: Aim, times: int, within: float) -> Promise:
 
 
 def slots_bounded(aim: Aim, within: float) -> Promise:
-    """Nobody is given more than there is room for, whatever it says."""
+    """A worker is never given more than its slots, whatever it claims."""
 
     def bounded(_: Observation, now: Observation) -> bool:
         row = now.row(aim.key)

@@ -43,11 +43,11 @@ class Ready(Generic[W]):
             self.order[worker] = None
 
     def first(self) -> W | None:
-        """The least recently used worker, which stays where it is; None when nobody has a free slot."""
+        """The least recently used worker, which stays where it is; None when no worker has a free slot."""
         return next(iter(self.order), None)
 
     def last(self) -> W | None:
-        """Whoever was placed at the end most recently; None when nobody has a free slot."""
+        """The worker that was placed at the end last; None when no worker has a free slot."""
         return next(reversed(self.order), None)
 
     def drop(self, worker: W) -> None:

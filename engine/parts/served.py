@@ -1,7 +1,7 @@
 """How long one worker's tasks took in the last minute, in bounded memory and with next to no work a task.
 
-Not every task is noted: of a busy worker one in ``MOST`` at last. Whoever counts its tasks compares the count with
-``due``, and calls ``note`` when that is reached.
+Not every task is noted: of a busy worker at least one in ``MOST``. The broker counts a worker's tasks, and calls
+``note`` when the count reaches ``due``.
 
 The minute is made of slices. One holds ``EACH`` times at most; when it is full, every other one is dropped and half as
 many are noted from then on. So a slice is an even sample of its tasks, and weighs as much as it had tasks.

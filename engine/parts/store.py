@@ -1,16 +1,16 @@
-"""What a store of tasks is, and the reference: one in memory, which forgets nothing but at the end of its process.
+"""What a store of tasks is, and the reference store, in memory: it loses its tasks only when its process ends.
 
 The rules of this file:
 
-- A task is kept once and ends once. Which it is, is told by its id where that has ``GLOBAL`` bytes: those ids are
-  random, and whoever sends one again asks for the same task. Any other id is its client's own, and a new task.
+- A task is kept once and ends once. An id of ``GLOBAL`` bytes is random and identifies its task: a client that sends it
+  again asks for the same task. Any other id is its client's own, and each time a new task.
 - What is kept waits until it is leased, oldest first. A lease lasts until its task ends or the store is opened anew.
-- Each lease has a token, which is never given out again. A token that counts no longer changes nothing: it is fenced.
-- ``perform`` does what many commands ask for at once, and has all of it on the disk when it returns, or none of it.
-- The outcome of a task with such an id is kept for a time, to be asked for again.
-- A task that failed for a reason of ``DEAD`` is dead: it is kept for an operator, who may have it tried again. Then it
-  has not ended: it is the newest of those that wait, nothing that happened to it counts any more, and its failure is
-  taken out of the books. Where its global id was asked for anew meanwhile, it stays as it is and is only forgotten.
+- Each lease has a token, which is never given out again. An outdated token changes nothing: it is fenced.
+- ``perform`` carries out many commands at once: when it returns, all of them are on the disk, or none.
+- The outcome of a task with a global id is kept for a time, so that it can be asked for again.
+- A task that failed for a reason of ``DEAD`` is dead: it is kept for an operator, who may have it tried again. It then
+  waits as the newest task, its attempts and losses start at 0, and its failure is taken out of the books. Where a
+  client has asked for its global id meanwhile, it is not tried again but only forgotten.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from typing import NamedTuple, Protocol
 
 from engine.core import Entry, Leased, Outcome, Store, Stored, Told
 
-GLOBAL = 16  # bytes of an id that is nobody else's
+GLOBAL = 16  # bytes of a globally unique id
 REFUSED = "refused"  # the fate of a task that is not kept, of a command whose other tasks may be
 KEPT = "kept"  # the fate of a task that was kept before and has not ended
-AGAIN = "asked again"  # how a task ends in a broker's books whose client has asked for it twice
+AGAIN = "asked again"  # how a task ends in a broker's books where its client asked for it twice
 SQLITE, SHARED = "sqlite:", "nats://"  # how names of stores begin; of the second kind several brokers may have one
 FOUND = "kept before"  # a broker's counter: tasks that its store kept when it began
 EPOCHS = 40  # bits of a token that count tasks; above them stands the epoch of its lease
 MOST_LEASED = 64 * 1024 * 1024  # bytes of the tasks that are leased at a time
 MOST_RESULTS = 1_000_000  # outcomes that are kept, the newest
-DEAD = ("undeliverable", "deadline", "lost", "not offered")  # why tasks fail that nobody has done
+DEAD = ("undeliverable", "deadline", "lost", "not offered")  # reasons of tasks that no worker completed
 MOST_DEAD = 10_000  # dead tasks that are kept, the newest
 
 
@@ -91,7 +91,7 @@ class Keeps(Protocol):
         """Have it told, on a thread of the store, what other brokers do with a store that they share."""
 
     def perform(self, commands: list[Store]) -> list[Stored]:
-        """Do all of it, one answer a command. Raises Unavailable, and then none of it is done."""
+        """Carry out all commands, one answer each. Raises Unavailable; then none is carried out."""
 
     def counts(self) -> Counts:
         """The books. Raises Unavailable."""
@@ -100,7 +100,7 @@ class Keeps(Protocol):
         """The outcome of a task with a global id; KEPT where it has not ended, None where nothing is known of it."""
 
     def close(self) -> None:
-        """Let go of it; leases end when it is opened again."""
+        """Close the store; leases end when it is opened again."""
 
 
 class _Row:

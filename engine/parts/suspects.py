@@ -34,8 +34,8 @@ class Suspects(Generic[W]):
     def match(self, ready: Ready[W], empty: Callable[[W], bool]) -> list[tuple[Task, W]]:
         """Suspects that wait no longer, each with the worker that is to have it, and that is to be ready no longer.
 
-        To be asked when a suspect is new, or whoever was put last into ``ready`` may have become empty: where each has
-        a worker kept for it, nobody else is looked at.
+        Call it when a suspect is new, or when the worker put last into ``ready`` may have become empty: where each
+        suspect has a worker kept for it, no other worker is looked at.
         """
         last = ready.last()
         if last is None:
@@ -58,7 +58,7 @@ class Suspects(Generic[W]):
         return [self.kept.popitem()[0] for _ in range(len(self.kept) - len(self.waiting))]
 
     def check(self, ready: Iterable[W], empty: Callable[[W], bool]) -> None:
-        """Nobody is kept in vain, and no suspect waits beside a worker that could have it."""
+        """No worker is kept without need, and no suspect waits while a worker could have it."""
         assert len(self.kept) <= len(self.waiting), "a worker is kept for nobody"
         assert all(task.attempt for task in self.waiting), "one that was never tried is a suspect"
         assert not any(map(empty, self.kept)), "a suspect waits beside an empty worker that is kept"

@@ -40,11 +40,11 @@ class Taken:
             self._strike = now if now <= self._gave_up + self._prompt else -NEVER
 
     def disconnected(self) -> None:
-        """The connection ended and that was told: whatever that was, it is no takeover."""
+        """The connection ended, and that was told. So it was no takeover."""
         self._answered, self._gave_up = False, -NEVER
 
     def silent(self, now: float) -> bool:
-        """The connection is given up, for it said nothing for our whole patience; whether the id is taken."""
+        """The connection is given up after ``patience`` of silence. Returns whether the id is taken."""
         deaf, self._answered = self._answered and self._tells, False
         taken = deaf and now <= self._strike + self._window
         self._gave_up = now if deaf and not taken else -NEVER

@@ -1,6 +1,6 @@
 """What a run did second by second: tasks that succeeded and failed, and the latency of the slowest hundredth.
 
-Nothing is counted a task: once a second the run's own counters and histogram are compared with what they were a second
+Nothing is counted per task: once a second the run's counters and histogram are compared with those of the second
 before. A run of any length takes ``POINTS`` points: when they are full, two neighbours become one and from then on a
 point is twice as long.
 """
@@ -24,7 +24,7 @@ class Point(NamedTuple):
 
 
 class Timeline:
-    """The points of one run. Whoever owns it calls ``advance`` as soon as ``due`` is over."""
+    """The points of one run. Its owner calls ``advance`` as soon as ``due`` has passed."""
 
     __slots__ = ("_began", "_failed", "_marked", "_points", "_start", "_succeeded", "_width", "due")
 

@@ -1,7 +1,7 @@
-"""msgpack from strangers: bounded also in how much can be made of few bytes.
+"""Reads msgpack from strangers, with a bound on how much memory and time few bytes can cost.
 
-The lengths of single arrays and maps are msgpack's to bound, but not how many of them there are: a megabyte of empty
-lists takes forty milliseconds to read, in which a broker does nothing else.
+msgpack bounds the lengths of single arrays and maps, but not how many there are: a megabyte of empty lists takes forty
+milliseconds to read, and the broker does nothing else meanwhile.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 The rules of this file:
 
 - Nothing is limited until an operator says so; a rate of 0 is a pause.
-- A bucket holds the tasks of ``BURST``, one at least. Who found it empty is woken when there are those of ``LOT``, so a
-  high rate costs twenty events a second and not one for each task.
-- ``due`` is when somebody who was refused may ask again. Whoever gives out tasks calls ``ask_anew`` before.
+- A bucket holds the tasks of ``BURST``, one at least. A broker that found it empty is woken when it holds those of
+  ``LOT``, so a high rate costs twenty events a second and not one per task.
+- ``due``: when a refused task may be asked for again. The broker calls ``ask_anew`` before it gives out tasks.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ class Valve:
         self.due = NEVER
 
     def ask_anew(self) -> None:
-        """Nobody has been refused since now."""
+        """Forget the refusals until now."""
         self.due = NEVER
 
     def flows(self, now: float) -> bool:
-        """Whether a task of anybody may go."""
+        """Whether any task may go."""
         return self._has(ALL, now)
 
     def lets(self, client: bytes, now: float) -> bool:

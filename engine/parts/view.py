@@ -21,7 +21,7 @@ drain: leaving."""
 
 Walked = tuple[tuple[tuple[str, str], int], ...]
 """(state, event) of an edge of a state map → how often it was walked. A core that goes through a machine
-(``engine.parts.machine``) counts all of them; of the others, what each task walks is told by other totals."""
+(``engine.parts.machine``) counts all of them; a core without one counts in other totals what each task walks."""
 
 
 class WorkerRow(NamedTuple):
@@ -83,7 +83,7 @@ class BrokerLeg(NamedTuple):
     accepted: float
     given: float
     answered: float
-    worker: bytes = b""  # who answered; empty where that is not noted
+    worker: bytes = b""  # the worker that answered; empty where that is not noted
     attempt: int = 1  # deliveries
 
 
@@ -96,7 +96,7 @@ class ClientLeg(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What a broker's store keeps: tasks that have not ended, those of them that stand nowhere else, what is wrong."""
+    """What a broker's store keeps: tasks that have not ended, how many of them are only there, and what is wrong."""
 
     tasks: int
     waiting: int
@@ -117,9 +117,9 @@ class BrokerView(NamedTuple):
     legs: tuple[BrokerLeg, ...] = ()  # of sampled tasks, newest last, bounded
     terms: tuple[tuple[str, str], ...] = ()  # the protocol's own words about the broker itself
     serving: bool = True  # False of a fallback that stands by, and of a primary that waits
-    walked: Walked = ()  # by what this broker knows of its workers, and by itself
+    walked: Walked = ()  # of the machines of its workers, and of its own
     apart: int = 0  # of the backlog: tasks that wait for a worker that holds nothing, whatever slots are free
-    order: tuple[bytes, ...] = ()  # who gets the next tasks, least recently used first; the first ``SHOWN_ORDER``
+    order: tuple[bytes, ...] = ()  # workers that get the next tasks, least recently used first; ``SHOWN_ORDER`` at most
     peaks: tuple[tuple[float, int], ...] = ()  # (when, how many waited), see ``engine.parts.peak``
     clients: tuple[ClientRow, ...] = ()  # those that have most under way first
     oldest: tuple[Underway, ...] = ()  # tasks under way, oldest first, bounded
@@ -143,7 +143,7 @@ class WorkerView(NamedTuple):
 
 
 class ClientView(NamedTuple):
-    """A client: its link, and its newest bulk run if it had one ."""
+    """A client: its link, and its newest bulk run if it had one."""
 
     at: float
     linked: bool

@@ -1,7 +1,7 @@
-"""What peers did wrong, counted by peer and reason; bounded, so hostile peers can fill nothing.
+"""What peers did wrong, counted by peer and reason, in bounded memory.
 
-The first of its kind by each peer is noted. But names cost a peer nothing, so that there is always a first: after
-NOTES of them within WINDOW seconds one more says that they are no longer noted one by one.
+The first violation of a kind by each peer gives a note. But a hostile peer can take new names without end, so after
+NOTES notes within WINDOW seconds one more says that they are no longer noted one by one.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The rules of this file (numbers are those of README.md):
 
 - What waits is bounded, and so is what waits of one client. (R2, R17)
-- What a worker gives back waits again, whatever the bounds are: it was accepted. (R3)
-- Each task that waits is counted with its owner, from the moment at which it waits until it does not.
+- What a worker gives back waits again, also beyond the bounds: it was accepted. (R3)
+- Each task that waits is counted with its owner as long as it waits.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Backlog:
         self.suspects: Suspects[Worker] = Suspects()
         self.owners = Owners(options.max_backlog, options.expiry, options.task_deadline)
         self.peak = Peak()
-        self.kept = 0  # tasks that wait in a store, and stand in no other place
+        self.kept = 0  # tasks that wait in a store alone
         self.over_share = 0  # tasks that were dropped because their client had enough waiting
         self._most = options.max_backlog
 
@@ -46,7 +46,7 @@ class Backlog:
 
     @property
     def here(self) -> int:
-        """Those that wait, but for those that stand in a store alone."""
+        """The tasks that wait, without those in a store alone."""
         return self._count()
 
     def _count(self) -> int:
@@ -127,7 +127,7 @@ class Backlog:
         (self.suspects.waiting if task.attempt else self.fresh).append(task)
 
     def remove(self, task: Task) -> None:
-        """A task waits no longer, and nobody gets it."""
+        """A task waits no longer, and no worker gets it."""
         line = self._line(task)
         line.remove(task)
         self._tidy()
@@ -144,7 +144,7 @@ class Backlog:
         return [line[0] for line in (self.suspects.waiting, self.fresh) if line][:1]
 
     def withdraw(self, clients: Collection[bytes], gone: bool) -> list[Task]:
-        """Take out what waits of these clients. Of those who are ``gone`` only what wants a reply."""
+        """Take out what waits of these clients; of clients that are ``gone`` only what wants a reply."""
         found: list[Task] = []
         for waiting in (self.suspects.waiting, *self.aside.values(), self.fresh):
             mine = [task for task in waiting if task.key[0] in clients and (is_awaited(task) or not gone)]
@@ -168,7 +168,7 @@ class Backlog:
         return [*self.suspects.waiting, *chain.from_iterable(self.aside.values()), *self.fresh]
 
     def check(self) -> None:
-        """Who was never tried and who was stand apart, nobody holds any, and each is counted with its owner."""
+        """Fresh tasks and suspects are apart, no worker holds any of them, and each is counted with its owner."""
         tasks = self.all()
         assert not self.aside or not self.valve.open, "a task is held up by no limit"
         assert all(self.aside.values()), "an empty line"

@@ -2,8 +2,8 @@
 
 The rules of this file:
 
-- PING, PONG, then tasks; without a PONG for ``expiry``, or when its connection ends, the link opens anew. What is out
-  then is asked for again, under its own id, which the broker knows if it has it; each is answered once, or times out.
+- PING, PONG, then tasks; without a PONG for ``expiry``, or when its connection ends, the link opens anew. Tasks that
+  are out are then asked for again under their ids, which the broker may know; each is answered once, or times out.
 - Over the packed lane, once the broker agreed to it, whatever is due goes together; answers may come over either lane.
 - A ping has an id of 8 bytes, a stream request one of 4, as the original's; both count up over all runs, so a reply
   to an earlier run is known as late.
@@ -41,7 +41,7 @@ from engine.protocols.roundrobin.machine import LINK, On
 from engine.protocols.roundrobin.machine import Link as Standing
 from engine.protocols.roundrobin.options import Options
 
-BROKER = b"broker"  # whose violations these are: a DEALER hears nobody else
+BROKER = b"broker"  # the peer of all violations here: a DEALER hears only its broker
 STREAM_BYTES = 1024  # asked for where a run does not say
 ID_BYTES = {"ping": 8, "data": 4}
 

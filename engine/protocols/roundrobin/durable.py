@@ -1,4 +1,4 @@
-"""A round robin broker with a store: what it accepts is on the disk, and so is how it ended, before anybody hears it.
+"""A round robin broker with a store: tasks and outcomes are on the disk before any peer hears of them.
 
 The rules of this file (numbers are those of README.md; the store's half is ``engine.parts.keeping``):
 
@@ -35,7 +35,7 @@ class Durable(Broker):
         self._stores = True
         self.keeping = Keeping(self, options.backlog, workers=partial(_workers, self.pool))
         self._told = self.pool.records.keep()
-        self._said: dict[TaskKey, tuple[bytes, bytes | None]] = {}  # of the event at hand: who answered what
+        self._said: dict[TaskKey, tuple[bytes, bytes | None]] = {}  # answers of the event at hand, and the workers that gave them
 
     # ---- the contract ------------------------------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ class Durable(Broker):
             self._relay(client, ident, worker, None if answer is True else answer, out)
 
     def _settle(self) -> None:
-        """What has become of tasks in the event at hand is the store's."""
+        """Give the store what became of tasks in the event at hand."""
         for task, why in self._told:
             if why is None:
                 self.keeping.lose(task.key)

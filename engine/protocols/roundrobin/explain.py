@@ -152,7 +152,7 @@ def _answer(answer: packed.Answer, peer: bytes | None) -> list[Decoded]:
 
 
 def candidates(core: Broker, message: Decoded) -> Candidates:
-    """The worker table as it stands: least recently used first, nobody in it without a free slot."""
+    """The worker table as it is: least recently used first, only workers with a free slot."""
     pool = core.pool
     task = pool.tasks.get((message.client, message.task))
     suspect = task is not None and task.attempt > 0

@@ -3,10 +3,10 @@
 The rules of this file (README.md, the packed lane):
 
 - A peer packs when its newest link PING asked for it. Peers are remembered up to a bound, the oldest forgotten first:
-  who is forgotten gets the seed's messages until its next PING, which every peer of ours understands.
+  a forgotten one gets the seed's messages until its next PING; every peer of ours understands those.
 - A batch is whatever one event gives a peer: it goes at ``flush``, or as soon as it is full. It never waits for more.
 - The lane decides how a message looks, and nothing else. Once it was on, packed messages are read for good: a peer may
-  send some before it hears that nobody agrees any longer.
+  send some before it hears that the broker agrees no longer.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Lanes:
 
 
 def _note(peers: dict[bytes, None], peer: bytes, known: bool) -> None:
-    """This peer is one of them, the newest, or is none."""
+    """Add this peer as the newest, or take it out."""
     peers.pop(peer, None)
     if known:
         peers[peer] = None

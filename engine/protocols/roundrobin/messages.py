@@ -3,8 +3,8 @@
 The rules of this file (README.md has the whole table):
 
 - A message starts with the address that it is to be relayed to, or with an empty frame when it is for its receiver.
-- ROUTER puts the sender's routing id in front of it. Who passes a message on moves that frame to the end, so an answer
-  finds its way back. Frames below are named by their place as the broker sees them, sender's id at 0.
+- ROUTER puts the sender's routing id in front of it. A broker that passes a message on moves that frame to the end, so
+  an answer finds its way back. Frames below are named by their place as the broker sees them, sender's id at 0.
 - What a task says, ``command id application-command argument…``, is the same at every station: frames 3 to the last but
   one at the broker, 2 to the last but two at a worker. That part alone is kept, in memory and on the packed lane.
 - The parsers look at shape and bounds only. They return what a message is, or in words of ours what is wrong with it;
@@ -195,7 +195,7 @@ def link_id(number: int, claim: bool = False, packs: bool = False, shares: bool 
 
 
 def is_ours(ident: bytes) -> bool:
-    """Whether a PING is of a peer of ours: nobody else's id has such a word."""
+    """Whether a PING is of a peer of ours: only their ids have such a word."""
     return len(ident) == 8 and (ident[3:7] == _OURS or ident[3:7] in _AGREES)
 
 

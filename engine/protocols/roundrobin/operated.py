@@ -3,9 +3,9 @@
 The rules of this file (numbers are those of README.md):
 
 - The seed has no word for a worker that is drained, expired or relieved of a task: it is not told. (R10, R19)
-- One that is expired is heard sooner or later where it lives, and then it is back. (R4)
-- A task that is taken back waits as a suspect. Who had it works on it still: its slot is free with its INCREMENT, and
-  its reply, where it is the first one, ends the task. (R3, R5, R8, R19)
+- A worker that was expired and lives is heard sooner or later, and then it is back. (R4)
+- A task that is taken back waits as a suspect. The worker that had it still works on it: its INCREMENT frees the slot,
+  and its reply, if it is the first one, ends the task. (R3, R5, R8, R19)
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Whose the tasks that wait are: each client owns its own, and may have a share of the backlog and no more (R17).
+"""The owners of the tasks that wait: each client owns its own, and may have a share of the backlog, no more (R17).
 
 The rules of this file:
 
 - What waits is counted by client, in tasks and in the bytes that they bring. Slots bound what workers hold.
-- A client whose connection ended and who did not come back within ``expiry`` is gone. It is remembered for as long as
-  a worker may hold a task of it: what such a worker gives back shall not wait either.
+- A client whose connection ended and that did not come back within ``expiry`` is gone. It is remembered for as long as
+  a worker may hold a task of it: what that worker gives back shall not wait either.
 - Both are bounded: of too many whose connections ended, the oldest is gone at once.
 """
 
@@ -66,7 +66,7 @@ class Owners:
                 del self._sizes[client]
 
     def all(self) -> Iterator[Has]:
-        """Each with what it has waiting."""
+        """What each client has waiting."""
         return (Has(client, n, n, self._sizes.get(client, 0)) for client, n in self.waiting.items())
 
     # ---- who is there --------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ class Owners:
         return client in self._gone
 
     def expire(self, now: float) -> list[bytes]:
-        """Those who are gone since it was asked last."""
+        """The clients that have gone since the last call."""
         found: list[bytes] = []
         for client, at in self._ended.items():
             if at > now and len(self._ended) - len(found) <= KEPT:
@@ -108,7 +108,7 @@ class Owners:
         return min(next(iter(self._ended.values()), NEVER), next(iter(self._gone.values()), NEVER))
 
     def grace(self, seconds: float) -> None:
-        """Our own pause was nobody's absence."""
+        """This process was paused: move every deadline."""
         for times in (self._ended, self._gone):
             for client in times:
                 times[client] += seconds

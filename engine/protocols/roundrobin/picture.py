@@ -25,7 +25,7 @@ from engine.protocols.roundrobin.presence import Presence
 LATE = 1.5  # heartbeats of silence
 FRESH = 100  # workers whose service times a picture works out anew
 _ROW, _UNTIL = attrgetter("row"), attrgetter("served.until")
-SHOWN_CLIENTS = 16  # of whom something waits, those first that have most
+SHOWN_CLIENTS = 16  # clients with waiting tasks, those with most first
 
 
 class Source(Protocol):

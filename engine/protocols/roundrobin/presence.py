@@ -1,4 +1,4 @@
-"""Which workers are there: whom the broker PINGs, and what follows from connections that come and go.
+"""Which workers are there: which peers the broker PINGs, and what follows from connections that come and go.
 
 The rules of this file (numbers are those of README.md):
 

@@ -1,4 +1,4 @@
-"""Who may say what at the one ROUTER of a broker whose peers have keys."""
+"""Which roles may say what at the one ROUTER of a broker whose peers have keys."""
 
 from __future__ import annotations
 

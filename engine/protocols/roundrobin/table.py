@@ -246,7 +246,7 @@ class Table:
                 self.remove(next(iter(self.lost)), On.TOO_MANY)
 
     def estrange(self, key: bytes) -> None:
-        """Whoever has the id of a lost worker now is none: only a REGISTER makes it one again."""
+        """The peer that has the id of a lost worker now is no worker: only a REGISTER makes it one again."""
         if (worker := self.lost.get(key)) is not None:
             worker.stranger = True
 

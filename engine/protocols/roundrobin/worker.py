@@ -49,7 +49,7 @@ from engine.protocols.roundrobin.link import Link, Name
 from engine.protocols.roundrobin.machine import WORKER, Does, If, On
 from engine.protocols.roundrobin.options import Options
 
-BROKER = b"broker"  # whose violations these are: a DEALER hears nobody else
+BROKER = b"broker"  # the peer of all violations here: a DEALER hears only its broker
 
 
 class Worker:
