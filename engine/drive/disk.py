@@ -67,7 +67,7 @@ class Trouble(Exception):
 
 
 class Disk:
-    """Performs operations in folders that it holds open: whoever swaps one of them meanwhile changes nothing.
+    """Performs operations in folders that it holds open: a folder that is swapped meanwhile is not followed.
 
     Close it, or use it as a context.
     """
@@ -224,7 +224,7 @@ def _list(operation: List, at: int) -> Done:
 
 
 def _open(name: str, at: int, flags: int = os.O_RDONLY) -> int | None:
-    """Open a regular file; None for one of another user, whom its mode keeps from that."""
+    """Open a regular file; None for another user's file that we may not open."""
     try:
         return safely.open_file(name, flags, at=at)
     except PermissionError:
@@ -243,14 +243,14 @@ def _read(operation: Read, name: str, at: int) -> Done:
 
 
 def _make(name: str, at: int) -> int:
-    """A new file of ours in a queue: those may read and write it who may read and write the folder."""
+    """A new file of ours in a queue: whoever may read and write the folder may read and write the file."""
     descriptor = safely.create(name, at=at)
     os.fchmod(descriptor, 0o600 | os.fstat(at).st_mode & 0o066)
     return descriptor
 
 
 def _clear(name: str, at: int) -> None:
-    """Remove a file of somebody else's that has a name of ours, unless it has gone by itself."""
+    """Remove another user's file that has a name of ours, unless it has gone by itself."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=at)
 

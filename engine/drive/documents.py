@@ -7,13 +7,13 @@ The rules of this file:
   would leave it running.
 - A failure is a value. If the disk is in trouble at that moment (no space, no permission, the folder gone) it is
   ``blocked``, for it says nothing about the document.
-- An input is a regular file, and no link, when work on it begins and when it ends; of an output what stood under its
-  name goes before, and it is a regular file of this user when it is published. It may be read by those who may read its
-  input, and by nobody else while it is written.
+- An input is a regular file, and no link, when work on it begins and when it ends. What has the name of an output is
+  removed before; the output is a regular file of this user when it is published. While it is written, it may be read
+  only by those who may read its input.
 - A command or a function gets paths: whoever may rename in a folder can put something else there between a look and its
-  opening. So queues are 0700 unless somebody asks for more (README, ruling 16).
+  opening. So queues are 0700 unless a setting says more (README, ruling 16).
 - A command dies with its driver where the kernel offers that (Linux), and holds the driver's locks as it
-  lives; so nobody recovers a document that something still writes.
+  lives; so a document that a command still writes is not recovered.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CHUNK = 1024 * 1024  # bytes that are copied at a time
 
 TAIL = 2000  # bytes of a command's output that are shown
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_BLOCK = 4096  # bytes: less free space than that is none
+_BLOCK = 4096  # bytes: less free space counts as none
 TOLD = ("start_stage", "end_stage", "format", "id", "driver")
 """What a command is told besides the two paths, in ``{name}`` and as ``QUEUE_NAME`` in its environment."""
 
@@ -184,7 +184,7 @@ def _failure(task: Process, text: str) -> Processed:
 
 
 def _trouble(folder: str) -> str:
-    """Why nobody could write in this folder now, or the empty string."""
+    """Why this folder can not be written now, or the empty string."""
     try:
         full = no_space(folder)
     except OSError as error:
@@ -304,7 +304,7 @@ def _command(template: str, locks: tuple[int, ...], about: Mapping[str, str]) ->
             said.seek(max(0, said.seek(0, os.SEEK_END) - TAIL))
             tail = said.read().decode("utf-8", "replace").strip()
         if tail:
-            with contextlib.suppress(OSError):  # nobody's output may fail a document
+            with contextlib.suppress(OSError):  # an output that can not be shown fails no document
                 sys.stderr.write(f"{clean_lines(tail)}\n")
                 sys.stderr.flush()
         if code:

@@ -2,8 +2,8 @@
 
 The rules of this file:
 
-- A pid alone proves nothing: pids are used again, and a folder may be somebody else's. Who starts a driver writes down
-  its pid, its start and its whole command line, in a folder that only this user can change. A process that does not
+- A pid alone proves nothing: pids are used again, and a folder may be another user's. So a driver's pid, start time and
+  command line are written down when it is started, in a folder that only this user can change. A process that does not
   agree with all of them, or that another user runs, is not ours, and no signal is ever sent to it.
 - The pid is also in the file ``pid``, which the original's tools read; nothing here relies on it.
 """
@@ -93,7 +93,7 @@ def send(root: str, number: str, what: signal.Signals) -> str:
 
 @contextmanager
 def own_folder(path: str, owner: int) -> Iterator[int]:
-    """A handle of a folder that is this user's, and that nobody else can write. Raises OSError for any other."""
+    """A handle of a folder that only this user can write. Raises OSError for any other."""
     handle = safely.open_folder(path, follow=False)
     try:
         found = os.fstat(handle)

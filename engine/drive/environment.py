@@ -1,7 +1,7 @@
-"""Which variables of this process's environment the commands get that it runs: all, until somebody names a few.
+"""The environment variables of the commands that this process runs: all of its own, unless ``--env`` names a few.
 
-A command may be anybody's program, and an environment holds passwords and keys. Who narrows the list, narrows it for
-everything that this process starts from then on: bodies of tasks, drivers of disk queues and their commands.
+A command may be any program, and an environment holds passwords and keys. A narrowed list holds for everything that
+this process starts from then on: bodies of tasks, drivers of disk queues and their commands.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Puts documents into the first queue of a pipeline: copied under a name that nobody takes, then renamed.
+"""Puts documents into the first queue of a pipeline: copied under a name that drivers do not take, then renamed.
 
 The rules of this file:
 
-- What is fed is a regular file: nobody waits for a FIFO, and nothing is read to an end that it has not.
+- Only regular files are fed: a FIFO would block, and a device may never end.
 - The copy is made under a random name that was not there, and may be read by those who may read the file.
 """
 
@@ -102,7 +102,7 @@ def feed_text(root: str, id: str, text: str, told: Callable[[Done], None] = lamb
 
 
 def _feed_file(disk: Disk, queue: str, path: str, id: str, told: Callable[[Done], None]) -> str:
-    """The same of a file, which somebody has named: a link to one is as good."""
+    """The same of a file that the operator named; a link to one is followed."""
     try:
         source = safely.open_file(path, follow=True)
     except OSError as error:

@@ -2,10 +2,10 @@
 
 The rules of this file:
 
-- While nobody listens there is no socket, no thread, and a tap of this process costs one comparison.
+- Without a listener there is no socket and no thread, and a tap of this process costs one comparison.
 - What is told is held for ``HOLD`` seconds and then passed on in the order of its times: processes tell each for
   itself, and a document must not be taken before it was published. Ears are called on one thread.
-- What comes through a socket is checked to its last field. Who says something else is cut off, and counted.
+- What comes through a socket is checked to its last field. A peer that sends anything else is cut off, and counted.
 - A driver whose events were all heard from the first on has the role ``driver``, and its core can be run again;
   any other (it ran before, or some events were lost) has the role ``""``.
 """
@@ -50,7 +50,7 @@ VALUES = 4_000_000  # in all of them together, each up to a hundred bytes in mem
 
 
 class Ear(Protocol):
-    """Who listens; a journal is one. ``role``: driver or watchdog; "" for whom no core can be run again."""
+    """A listener, such as a journal. ``role``: driver or watchdog; "" where its core can not be run again."""
 
     def seated(
         self, node: str, name: str, role: str, args: list[Any], world: dict[str, Any], at: float | None = None
@@ -118,13 +118,13 @@ class Hub:
     def seated(
         self, node: str, name: str, role: str, args: list[Any], world: dict[str, Any], at: float | None = None
     ) -> None:
-        """Who sits there from now on."""
+        """A core begins."""
         self._seats[(node, name)] = (args, world)
         at = time.monotonic() if at is None else at
         self._hold(at, lambda ear: ear.seated(node, name, role, args, world, at))
 
     def left(self, node: str, name: str, at: float | None = None) -> None:
-        """Nobody sits there any more."""
+        """A core has left."""
         self._seats.pop((node, name), None)
         self._hold(time.monotonic() if at is None else at, lambda ear: ear.left(node, name))
 
@@ -179,7 +179,7 @@ class Hub:
     def _accept(self, bound: _Bound, selector: selectors.BaseSelector) -> bool:
         try:
             connection, _ = bound.socket.accept()
-        except OSError:  # nobody is there any more, or there are no descriptors for more
+        except OSError:  # the driver is gone, or there are no descriptors left
             return False
         if len(selector.get_map()) > LINKS:
             connection.close()
@@ -190,7 +190,7 @@ class Hub:
 
 
 class _Link:
-    """One driver, or somebody who says so."""
+    """A connection of a driver, or of a peer that claims to be one."""
 
     def __init__(self, hub: Hub, connection: socket.socket) -> None:
         self._hub, self._socket = hub, connection
@@ -224,7 +224,7 @@ class _Link:
         return bool(fresh)
 
     def drain(self) -> None:
-        """Take what was said by now, then close: nobody listens any more."""
+        """Take what was said until now, then close: the last listener has left."""
         self._quiet = False
         reads = PENDING // READ  # one that never stops is not waited for
         while reads and not self._quiet and self.read():
@@ -232,7 +232,7 @@ class _Link:
         self.close()
 
     def close(self) -> None:
-        """It is gone, or nobody listens any more."""
+        """The driver is gone, or the last listener has left."""
         self._socket.close()
         if self._seat is not None:
             self._hub.left(*self._seat, at=self._at)
@@ -321,7 +321,7 @@ def _bound(folder: str, kind: str) -> _Bound:
         if not name.startswith("."):
             _sweep(f"{folder}/{name}")
     name = kind + secrets.token_hex(4)
-    early, path = f"{folder}/.{name}", f"{folder}/{name}"  # nobody knocks before somebody is there
+    early, path = f"{folder}/.{name}", f"{folder}/{name}"  # no driver knocks before we listen
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         with short(early) as address:
@@ -337,7 +337,7 @@ def _bound(folder: str, kind: str) -> _Bound:
 
 
 def _sweep(path: str) -> None:
-    """Take away a socket behind which nobody is."""
+    """Remove a socket that no process listens at."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knock:
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
             return

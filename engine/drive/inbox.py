@@ -1,7 +1,7 @@
 """Where other threads leave work for a node's thread, and the bell that wakes it.
 
-Whoever posts never waits. What is posted after the end is answered at once with why there is nobody: no caller waits
-for a thread that is no more.
+Posting never waits. What is posted after the thread has ended is answered at once with the reason, so no caller waits
+for a thread that is gone.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ The rules of this file:
 - A lock that its owner or one of the commands that it started still holds proves that it lives.
 - A lock that can be taken proves its owner's death only on the machine that the owner ran on, for some file systems
   share files between machines and not locks.
-- Who has no lock of ours may live. Then, and on another machine, only an operator can say that it does not.
+- A driver without locks of ours may live. Then, and on another machine, only an operator can say that it is dead.
 """
 
 from __future__ import annotations

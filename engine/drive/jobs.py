@@ -1,7 +1,7 @@
 """Task bodies that are processes: started, cancelled, and never left behind.
 
 - The processes are children of a supervisor process (``engine.drive.supervisor``): a process with threads must not
-  fork, and whoever is killed by SIGKILL can not clean up. The guard sees its input end and kills what is left.
+  fork, and a process that is killed by SIGKILL can not clean up. The guard sees its input end and kills what is left.
 - The guard is started with the first body, and anew if it should die; what it ran has then failed.
 - ``done`` is called exactly once for every started key, from a thread of this file or from ``start`` itself, until
   ``close`` is called, and never after that.

@@ -1,4 +1,4 @@
-"""How late a loop was for its timers: the worst of the last while, so that who looks now and then misses none."""
+"""How late a loop was for its timers: the worst of the last seconds, so that a reader who looks rarely misses none."""
 
 from __future__ import annotations
 

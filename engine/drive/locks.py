@@ -26,7 +26,7 @@ from engine.files import safely
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
 
-LOOKS, LOOK = 3, 0.05  # how often somebody may look meanwhile, and seconds that this takes at most
+LOOKS, LOOK = 3, 0.05  # how often others may look meanwhile, and the seconds that one look takes at most
 
 
 class Lock:
@@ -67,7 +67,7 @@ class Lock:
                     os.close(descriptor)
 
     def acquire_patiently(self) -> bool:
-        """The same where somebody may hold it for a moment, only to see whether it is held; it is signed."""
+        """The same, with a few tries: another process may hold it for a moment, to look. It is signed."""
         for _ in range(LOOKS):
             if self.acquire():
                 break
@@ -86,7 +86,7 @@ class Lock:
             if remove:
                 with suppress(OSError):  # it is gone, or can not go: then a watchdog finds that its holder is dead
                     found = os.stat(self.path, follow_symlinks=False)
-                    if os.path.samestat(found, os.fstat(self.descriptor)):  # and not what somebody put in its place
+                    if os.path.samestat(found, os.fstat(self.descriptor)):  # and not another file in its place
                         os.unlink(self.path)
         finally:
             os.close(self.descriptor)
@@ -94,7 +94,7 @@ class Lock:
 
 
 class Owner(NamedTuple):
-    """Who holds a number, as it has written into its lock."""
+    """The holder of a number, as it is written in the lock."""
 
     pid: int
     start: str  # of the process: in ticks since the machine's, "" where the system does not say
@@ -122,14 +122,14 @@ def started(pid: int) -> str:
 
 
 def sign(lock: Lock) -> None:
-    """Write into a lock that we hold whose it is; a disk without room leaves it unsigned."""
+    """Write the owner into a lock that we hold; a disk without room leaves it unsigned."""
     with suppress(OSError):
         os.ftruncate(lock.descriptor, 0)
         os.pwrite(lock.descriptor, f"{os.getpid()}\t{started(os.getpid())}\t{HOST}\n".encode(), 0)
 
 
 def owner(path: str) -> Owner | None:
-    """Who has signed a lock; None for nobody, or for what is no lock of ours."""
+    """The owner that a lock names; None where none does, or where it is no lock of ours."""
     with suppress(OSError, ValueError):
         pid, start, host = safely.read(path, 1000, owners=(os.geteuid(),)).decode().rstrip("\n").split("\t")
         return Owner(int(pid), start, host) if 0 < int(pid) < 2**31 else None

@@ -1,4 +1,4 @@
-"""The notes of a core about one order, for the one who gave it."""
+"""Collects the notes of a core about one order, for the operator who gave it."""
 
 from __future__ import annotations
 

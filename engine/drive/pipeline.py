@@ -83,7 +83,7 @@ class Pipeline:
         self._say, self._trust = say, trust
         self._orders: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._hub = Hub(self.root, say)
-        self._others: set[str] = set()  # who is no driver and no watchdog, and has done something
+        self._others: set[str] = set()  # who else has done something: an operator, a recorder, the recovery
         self._sight = Observation(self.root, self.stages, self.options.max_files)
         self._scribe = Scribe(self.root)
         self._processes = DriverProcesses(self.root, self.stages, self.options, self._sight, bound, say)
@@ -98,7 +98,7 @@ class Pipeline:
         return cls(root, stages, options, say, trust=trust)
 
     def check_root(self) -> None:
-        """Raise ``Refused`` where others can change the root, and nobody said to trust them."""
+        """Raise ``Refused`` where others can change the root, unless ``trust`` was given."""
         if not self._trust:
             roots.check(self.root)
 
@@ -230,17 +230,17 @@ class Pipeline:
             return False
         try:
             if lock.acquire(create=False):
-                lock.release(remove=False)  # who looks changes nothing
+                lock.release(remove=False)  # a look changes nothing
                 return False
         except OSError:
-            return True  # another user's, so nobody here can tell: then better not beside it
+            return True  # another user's, so it can not be told: assume that it runs
         return os.path.lexists(lock.path)
 
     # ---- who listens -------------------------------------------------------------------------------------------------
 
     @property
     def hub(self) -> Hub:
-        """Where one listens to everything that is done in this pipeline: by its drivers, and by this process."""
+        """The hub of all events of this pipeline: of its drivers, and of this process."""
         return self._hub
 
     def record(self, ear: Ear) -> None:
@@ -252,7 +252,7 @@ class Pipeline:
                 self.told("recorder", answer)
 
     def told(self, who: str, answer: Done) -> None:
-        """Somebody in this process who is no driver has done something to the queues."""
+        """Tell the hub what this process itself did to the queues."""
         if who not in self._others:
             self._others.add(who)
             self._hub.seated(who, who, "", [], {})

@@ -4,7 +4,7 @@ The rules of this file:
 
 - It is written when something changes and once more at the end, so a record that was never ended is of a watchdog that
   was killed.
-- Who reads only shows it: nothing is done for it, and what can not be read is none.
+- Readers only show it. A record that can not be read counts as none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A pipeline to look at: three stages, and a feeder whose documents do not all go through."""
+"""A demonstration pipeline: three stages, and a feeder with some documents that fail."""
 
 from __future__ import annotations
 

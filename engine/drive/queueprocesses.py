@@ -1,4 +1,4 @@
-"""The driver processes of a pipeline: started, adopted, told, counted out.
+"""The driver processes of a pipeline: started, adopted, told to leave, and seen to end.
 
 The rules of this file:
 
@@ -102,7 +102,7 @@ class DriverProcesses:
 
     def _config(self, index: int, number: str) -> DriverConfig:
         folder = worker_folder(self._root, number)
-        last = index == len(self._stages) - 1  # nobody empties the last queue, so it has no limit
+        last = index == len(self._stages) - 1  # nothing empties the last queue, so it has no limit
         return DriverConfig(
             queue_folder(self._root, source(self._stages, index)),
             queue_folder(self._root, self._stages[index].name),
@@ -116,7 +116,7 @@ class DriverProcesses:
         )
 
     def adopt(self) -> list[Found]:
-        """Drivers that an earlier watchdog started and that still live; of whom nobody knows that, it is said why."""
+        """Drivers that an earlier watchdog started and that still live; of the others it is said why not."""
         found: list[Found] = []
         for number in self._sight.numbers():
             if not driver_process(self._root, number):
@@ -178,7 +178,7 @@ class DriverProcesses:
                 file.truncate(0)
 
     def prune(self) -> None:
-        """Delete the folders of the long dead; never the newest, whose number says which ones have been used."""
+        """Delete the folders of the long dead; never the newest: its number shows which were used."""
         for number in self._sight.numbers()[: -self._options.worker_folders]:
             folder = worker_folder(self._root, number)
             if number not in self._children and not driver_process(self._root, number):

@@ -220,7 +220,7 @@ class Relay:
         return bool(said["num_ack_pending"] > 1)
 
     async def _tidy(self) -> None:
-        """Who died behind an acknowledgement has left its note."""
+        """Remove the notes of a receiver that died behind an acknowledgement."""
         for note in self._folder.glob(f".*{NOTE}"):
             if (
                 await self._streams.stored(self._got, f"{self._name}.got.{note.name[1 : -len(NOTE)]}")

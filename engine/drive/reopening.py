@@ -1,8 +1,8 @@
 """A core's socket is closed and opened anew, elsewhere or under another routing id.
 
 Where that fails (no descriptors are left) the core goes on without it: what it sends is lost, as on a connection that
-has ended, and the core asks again once nobody has answered for long enough. A pool of a thousand cores has one
-thread, which one socket must not end.
+has ended, and the core asks again after a long enough silence. A pool of a thousand cores has one thread, and one
+socket must not end it.
 """
 
 from __future__ import annotations

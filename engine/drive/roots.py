@@ -1,11 +1,11 @@
-"""A pipeline's root: whose it is, what is made in it, and what is remembered there.
+"""A pipeline's root: who may change it, what is made in it, and what is remembered there.
 
 The rules of this file:
 
-- Who can change a root can have commands run (``pipeline.json``), drivers ended and documents moved. So nothing is done
-  in a root that anybody else can change: the folder, those above it, and ``pipeline.json`` belong to this user or to
+- A user who can change a root can run commands (``pipeline.json``), end drivers and move documents. So nothing is done
+  in a root that another user can change: the folder, those above it, and ``pipeline.json`` belong to this user or to
   the superuser, and only they may write there. Of a folder above, others may write if it is sticky, as /tmp is.
-- Who only looks may look anywhere: what is read is a regular file, bounded, and checked to its last field.
+- Looking is allowed anywhere: what is read is a regular file, bounded, and checked to its last field.
 - What is made is 0700; queues, which others may have to write in, are as the pipeline's options say.
 """
 
@@ -38,7 +38,7 @@ WORKERS: Any = Annotated[int, Range(1, MAX_WORKERS)]
 
 
 def check(root: str) -> None:
-    """Raise ``Refused`` with owner and mode where others can change this root; what is not there is nobody's."""
+    """Raise ``Refused`` with owner and mode where others can change this root; a root that does not exist is fine."""
     for path, above in _parts(root):
         with suppress(FileNotFoundError, NotADirectoryError):
             if why := strange(os.stat(path), above):
@@ -51,7 +51,7 @@ def check(root: str) -> None:
 def strange(found: os.stat_result, above: bool = False) -> str:
     """Why others can change this file or folder, with owner and mode; the empty string where they can not.
 
-    ``above``: a folder in which only one entry matters; nobody can rename that entry if the folder is sticky.
+    ``above``: a folder in which only one entry matters; in a sticky folder others can not rename that entry.
     """
     mode = stat.S_IMODE(found.st_mode)
     if found.st_uid not in (0, os.geteuid()):

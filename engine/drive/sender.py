@@ -2,8 +2,8 @@
 
 The rules of this file:
 
-- Whoever watches binds a socket in the pipeline's folder of watchers (``engine.drive.hub``). A driver looks there
-  now and then; while nobody listens that is all that it does.
+- A watcher binds a socket in the pipeline's folder of watchers (``engine.drive.hub``). A driver looks there
+  now and then; without a listener that is all that it does.
 - A driver never waits for a watcher. What a socket does not take at once is kept, up to ``PENDING`` bytes; what exceeds
   that is lost, and the listener sees it by the numbers of the events.
 - Only for a recorder, which must not miss anything, it waits: as long as that goes on taking, and ``PATIENCE`` seconds
@@ -58,12 +58,12 @@ class Teller:
         self._folder = folder
         self._config, self._epoch = config, epoch
         self._ears: dict[str, _Ear] = {}
-        self._deaf: set[str] = set()  # sockets behind which nobody is
+        self._deaf: set[str] = set()  # sockets without a listener
         self._told = 0  # events so far
         self._settled = -1  # the folder's time of change that has been seen for certain
         self._look_at = 0.0
         self._spent = 0.0  # seconds
-        self._codec: Codec | None = None  # made when somebody listens
+        self._codec: Codec | None = None  # made when a listener comes
         self.look(now)
 
     def look(self, now: float) -> None:
@@ -125,7 +125,7 @@ class Teller:
 
 
 class _Ear:
-    """One who listens. Raises OSError where nobody does."""
+    """One listener. Raises OSError where none is there."""
 
     def __init__(self, path: str, recorder: bool) -> None:
         self._pending = bytearray()
@@ -141,7 +141,7 @@ class _Ear:
             raise
 
     def say(self, data: bytes) -> bool:
-        """False where nobody is there any more."""
+        """False where the listener is gone."""
         if len(data) - LENGTH.size <= MAX_MESSAGE and len(self._pending) + len(data) <= PENDING:
             self._pending += data
         try:

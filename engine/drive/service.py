@@ -2,7 +2,7 @@
 
 The rules of this file:
 
-- ``NOTIFY_SOCKET`` names a datagram socket; without it nothing is said. What can not be said holds up nobody.
+- ``NOTIFY_SOCKET`` names a datagram socket; without it nothing is sent. A failed message holds up nothing.
 - ``WATCHDOG=1`` is said only while all threads live and pictures go on: see ``engine.labs.watcher``.
 - A process file is made with O_EXCL. One whose process runs is refused; one whose process is gone is replaced.
 """

@@ -40,7 +40,7 @@ class LockedTempDir:
 
 
 def sweep(prefix: str) -> None:
-    """Remove the folders of this name whose owners have ended."""
+    """Remove the folders of this name that dead processes left."""
     for entry in os.scandir(tempfile.gettempdir()):
         if entry.name.startswith(prefix) and _ours(entry.path) and _ours(f"{entry.path}/{MARK}", stat.S_ISREG):
             lock = Lock(entry.path, MARK)

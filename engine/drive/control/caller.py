@@ -16,7 +16,7 @@ from engine.errors import Refused
 from engine.parts.plain import clean
 from engine.system import Orders
 
-SILENCE = 5.0  # seconds after which a broker that was asked something is not there any more
+SILENCE = 5.0  # seconds without an answer, after which a broker counts as gone
 
 
 class Line:
@@ -27,7 +27,7 @@ class Line:
     def __init__(self, place: Place) -> None:
         self._place = place
         self._last = 0
-        self._outbox: list[bytes] = []  # until the other side is there
+        self._outbox: list[bytes] = []  # False until the other side answers
         self._asked: float | None = None  # since when nothing has come, though something was asked
 
     def __enter__(self) -> Line:
@@ -48,7 +48,7 @@ class Line:
 
     @property
     def linked(self) -> bool:
-        """Whether somebody is there, as far as the answers tell."""
+        """Whether the other side answers."""
         return self._asked is None or time.monotonic() < self._asked + SILENCE
 
     @property
@@ -70,7 +70,7 @@ class Line:
         self._flush()
 
     def hear(self, timeout: float) -> list[Message | str]:
-        """What has come, after so many seconds at most; in place of what is no message why it is none."""
+        """The messages that came, after so many seconds at most; in place of an unreadable one a text says why."""
         self.trouble = self._dial.trouble() or self.trouble
         self._flush()
         if not self._dial.socket.poll(int(timeout * 1000)):

@@ -1,4 +1,4 @@
-"""What a control socket has counted: what it was asked and what came of it, who looks, and what was malformed.
+"""The counts of a control socket: requests and what came of them, viewers, and malformed requests.
 
 It is written by the control's thread; any thread may read it.
 """
@@ -21,10 +21,10 @@ class Counts:
     def __init__(self) -> None:
         self.totals = {"requests": 0, "orders": 0, "refused": 0, "failed": 0, "unsent": 0}
         self.malformed = {FRAMES: 0, MESSAGE: 0, OTHER_VERSION: 0, FIELDS: 0}
-        self._looked: dict[object, float] = {}  # who → when it looked last, the latest at the end
+        self._looked: dict[object, float] = {}  # viewer → when it looked last, the latest at the end
 
     def looks(self, who: object) -> None:
-        """Somebody looks."""
+        """Note a look of a viewer."""
         self._looked.pop(who, None)
         self._looked[who] = time.monotonic()
         if len(self._looked) > REMEMBERED:

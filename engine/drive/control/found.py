@@ -18,14 +18,14 @@ from engine.drive.sockets import close_socket, make_context, open_socket, receiv
 from engine.errors import Refused
 
 PATIENCE = 5.0  # seconds that all of them together may take
-KNOCK = 0.5  # seconds after which it is seen whether anybody is there: who is knocked at says so
+KNOCK = 0.5  # seconds after which it shows whether a process is behind a socket
 STEP = 0.02  # seconds between two looks
 MOST = 1000  # sockets that are asked
 TEXT = 1000  # characters of a text that is believed
 
 
 class Found(NamedTuple):
-    """One that answers. ``system``: the name of its system; ``endpoints``: of a broker, else of nobody."""
+    """One that answers. ``system``: the name of its system; ``endpoints``: of a broker, else empty."""
 
     path: Place
     system: str
@@ -50,7 +50,7 @@ class Found(NamedTuple):
 def running(folder: Path, patience: float = PATIENCE) -> list[Found]:
     """The processes that answer, by name. A socket without a process is removed.
 
-    Nobody where there is no such folder. Raises PermissionError where it is not this user's alone.
+    Empty where there is no such folder. Raises PermissionError where it is not this user's alone.
     """
     try:
         check_folder(folder)
@@ -60,14 +60,14 @@ def running(folder: Path, patience: float = PATIENCE) -> list[Found]:
 
 
 def answering(paths: list[Path], patience: float = PATIENCE) -> list[Found]:
-    """Those of these sockets at which somebody answers who can be understood; what is left of dead ones is removed."""
+    """The sockets at which a process answers that can be understood; what is left of dead ones is removed."""
     said = asked(paths, Message(1, "hello", {}), patience)
     found = [read_hello(path, said[path]) for path in paths if path in said]
     return [one for one in found if one is not None]
 
 
 def asked(paths: list[Path], question: Message, patience: float = PATIENCE) -> dict[Path, Message | str]:
-    """What is answered at these sockets to one question; what is left of dead ones is removed."""
+    """The answers at these sockets to one question; what is left of dead ones is removed."""
     said: dict[Path, Message | str] = {}
     context = make_context()
     with ExitStack() as stack:
@@ -99,7 +99,7 @@ def asked(paths: list[Path], question: Message, patience: float = PATIENCE) -> d
 
 
 def beyond(far: Place) -> Found:
-    """Who is at this control socket. Raises Refused with the reason where that is nobody."""
+    """The process at this control socket. Raises Refused with the reason where none answers."""
     with Line(far) as line:
         line.ask("hello")
         while line.linked and not line.trouble:
@@ -110,7 +110,7 @@ def beyond(far: Place) -> Found:
 
 
 def read_hello(path: Place, said: Message | str) -> Found | None:
-    """Who answered at this socket; None for what is no answer to ``hello``."""
+    """The process that answered at this socket; None for what is no answer to ``hello``."""
     if isinstance(said, str) or said.word != "hello":
         return None
     about = said.fields

@@ -1,6 +1,6 @@
 """The second socket of a control: over tcp, for peers with keys. A viewer looks, an operator gives orders as well.
 
-It belongs to the control's thread, as the first one does. Which words only look is known here.
+It belongs to the control's thread, as the first one does. This file knows which words only look.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Keyed:
         self._ring = curve.ring
 
     def receive(self) -> list[Frames]:
-        """The next messages of those who may ask something."""
+        """The next messages of peers that may ask something."""
         messages = self._receive(self.socket, 100, "router")
         self._links.drained(not messages)
         self._links.told.clear()
@@ -52,7 +52,7 @@ class Keyed:
         return f"{word}: {whose} may look, and give no orders: that takes an operator's key"
 
     def giver(self, peer: bytes) -> tuple[str, str]:
-        """Who gives an order, and from where: the name of its key, in the list of this side."""
+        """The sender of an order: the name of its key in our list, and its address."""
         key = self._ring.key(self._guard.users.get(peer, b"").decode())
         return (key.words if key is not None else "a key that is not authorized"), "over tcp"
 

@@ -38,7 +38,7 @@ def place_of(folder: Path, role: str, endpoints: Sequence[str]) -> Path:
 
 
 def check_folder(folder: Path) -> None:
-    """Raises PermissionError with the reason where the folder is not this user's own and of nobody else.
+    """Raises PermissionError with the reason where the folder is not this user's alone.
 
     FileNotFoundError where there is none.
     """

@@ -1,12 +1,12 @@
-"""The side of a control socket that answers: one thread between the socket in the folder and who knows the answers.
+"""The side of a control socket that answers: one thread between the socket and the functions with the answers.
 
 The rules of this file:
 
 - The socket is private (``engine.drive.security``): peers are of this user, and no other process is heard.
 - ``hello`` is answered here: who this is. A word of ``words`` is answered by its function, at once or by a future.
 - Any other is an order to the broker, where it takes orders: checked, and passed on under a number of our own; each
-  answer goes back under the peer's. Of a request that nobody answers any more only its number is kept, ``PENDING`` of
-  them at most: the oldest is forgotten first.
+  answer goes back under the peer's. A request waits under its number until it is answered, ``PENDING`` of them at
+  most: the oldest is forgotten first.
 - Where a second one listens over tcp (``keyed``) its peers have keys, and their roles say what they may ask.
 - A read-only lab answers what only looks, and refuses the rest. A function of ``words`` sees to that itself.
 - The thread ends when its context is terminated.

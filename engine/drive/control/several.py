@@ -51,7 +51,7 @@ class Several:
         self._context.term()
 
     def ask(self) -> None:
-        """Ask everybody who is there, and who has answered the last question, who it is and how it is."""
+        """Ask each process that answered the last question for its name and status."""
         now = time.monotonic()
         for name, dial in self._dials.items():
             if now < self._asked.get(name, now - PATIENCE) + PATIENCE:

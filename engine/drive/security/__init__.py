@@ -1,1 +1,1 @@
-"""Who may connect, and who is at the other end of a connection."""
+"""Decides which peers may connect, and finds the user at the other end of a connection."""

@@ -46,7 +46,7 @@ class Curve:
 
 
 def failure(event: int, value: int, endpoint: str, curve: Curve | None) -> str:
-    """What the end of a handshake means, for who connected to a broker; empty where nobody can do anything about it."""
+    """What the end of a handshake means to a peer of a broker; empty where nothing can be done about it."""
     if event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL and value == MISMATCH:
         if curve is None:
             return f"the broker at {endpoint} asks for keys: connect with --curve NAME and --server-key KEY"

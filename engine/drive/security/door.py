@@ -3,7 +3,7 @@
 The rules of this file:
 
 - Every socket that binds has a domain and enforces it. libzmq then asks here about every newcomer over tcp and ipc, and
-  serves nobody who greets in ZMTP 1 or 2: those have no handshake that could be asked about, and the body of a web
+  refuses peers that greet in ZMTP 1 or 2: those have no handshake that could be asked about, and the body of a web
   page's POST can speak them.
 - A private socket serves only peers of this user and of those who are trusted, whichever side connects. Where it binds,
   a stranger's connection is ended as it is accepted; where it connects, its handshake is refused. Either happens before
@@ -11,14 +11,14 @@ The rules of this file:
 - Where a socket speaks CURVE, its peers' keys are looked up (``keyring``): one that is not authorized, or whose role
   may do nothing there, is answered 400. The key is the User-Id of its messages, which ``guard`` looks at.
 - Each domain has one socket, so that the events of its monitor are read before a question about it is answered.
-- An error here must not end the thread, as nobody could join any more: it is reported, and the newcomer is refused.
+- An error here must not end the thread, for then no peer could join: it is reported, and the newcomer is refused.
 - Newcomers are put off while descriptors are short (``descriptors``): the connection ends, or is answered 300 where it
   was accepted before, and they try again by themselves.
 - A connection by which a message without an end comes is cut off (``intake``); its socket's owner tells which.
-- Who was refused or cut off is counted, and said at most every ``AGAIN`` seconds for each socket.
+- Refused and cut off connections are counted, and told at most every ``AGAIN`` seconds for each socket.
 - A socket has one monitor at most: other users of its events get them from here.
 - The thread ends when its context is terminated, and that waits for all other sockets to be closed (``settle``): a
-  connection that asks here when nobody answers any more aborts the process.
+  connection that asks here when no thread answers any more aborts the process.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Door:
         self.dead: str | None = None  # what ended the thread, if an error of our own did
         self.put_off = 0  # newcomers that were told to try again later
         self.say, self._descriptors = say, descriptors or Descriptors()
-        self._own: zmq.Context[ZSocket] = zmq.Context.shadow(context.underlying)  # whose sockets nobody else closes
+        self._own: zmq.Context[ZSocket] = zmq.Context.shadow(context.underlying)  # its sockets are closed here alone
         self._zap = self._own.socket(zmq.REP)
         self._zap.bind(ENDPOINT)
         self._inbox = Inbox()

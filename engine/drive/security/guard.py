@@ -9,7 +9,7 @@ The rules of this file:
 - A message that the role of its key may not say is dropped and counted.
 - So is one of a key that is not authorized (any more), or of another key than the id's. Then its connection is ended;
   until it has ended nothing is sent to that id; and the core hears ``Disconnected``, as of any that ends.
-- Who came from within this process has no key, and is trusted.
+- A peer within this process has no key, and is trusted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Guard:
         """
         culprit = carrier or peer
         if not user:
-            if fd != NONE:  # libzmq lets nobody in without
+            if fd != NONE:  # libzmq lets no peer in without
                 self._refuse(culprit, fd, "it has no key")
                 return False
             self._admit(peer, user)

@@ -3,8 +3,8 @@
 The rules of this file:
 
 - What the kernel has received by a connection over tcp is known (TCP_INFO, Linux), and so is whether a message of it
-  was handed over: whoever sends more than one message can have, and no message of it is there, has sent one without an
-  end and is cut off. libzmq then forgets what has come of it.
+  was handed over. A peer that has sent more than one message can hold, and of which no message is there, has sent one
+  without an end and is cut off. libzmq then forgets what has come of it.
 - The door's thread looks at the connections (``Intake``) and tells the socket's owner of one that has taken in another
   ``STEP``. Only then does the owner look by which connections messages come (``Unfinished``): else a message costs
   nothing here.
@@ -13,7 +13,7 @@ The rules of this file:
 - Of a connection by which nothing was handed over yet, everything counts. Of any other, what it sent before its
   messages were looked for does not: ``STEP``, or what comes between two looks where that is more.
 - libzmq spends 64 bytes on a frame of none, so what is kept can be 32 times as much as what has come.
-- Where nobody can tell how much has come (ipc, and tcp elsewhere than on Linux) nobody is cut off.
+- Where the amount is not known (ipc, and tcp elsewhere than on Linux) no connection is cut off.
 """
 
 from __future__ import annotations

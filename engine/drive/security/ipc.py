@@ -1,8 +1,8 @@
 """Sockets with a name in a folder: bound so that nothing else is ever removed, and for this user alone.
 
 libzmq removes whatever has the name before it binds, and leaves the mode to the umask. So the socket is made here and
-handed over (ZMQ_USE_FD): it is bound under a name that nobody guesses, made 0600 and only then given its own name,
-which fails where there is one. Taken away before is only a socket of this user behind which nobody listens.
+handed over (ZMQ_USE_FD): it is bound under a random name, made 0600 and only then given its own name, which fails
+where that name is taken. Only a socket of this user at which no process listens is removed before.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def check(path: str) -> None:
 
 
 def sweep(path: str) -> bool:
-    """Whether nobody of ours listens there; what an earlier socket of ours left is taken away."""
+    """Whether none of our processes listens there; what an earlier socket of ours left is removed."""
     try:
         found = os.lstat(path)
         if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
@@ -78,7 +78,7 @@ def sweep(path: str) -> bool:
         if _alive(path):
             return False
         _clear(path)
-    except OSError:  # it has gone, or somebody has bound it meanwhile
+    except OSError:  # it has gone, or another process has bound it meanwhile
         return not os.path.lexists(path)
     return True
 
@@ -99,14 +99,14 @@ def _clear(path: str) -> None:
         raise OSError(errno.EADDRINUSE, "another program listens there; name another path")
     aside = os.path.join(os.path.dirname(path), f".{secrets.token_hex(4)}")
     os.rename(path, aside)
-    if _alive(aside):  # somebody bound it since we looked
+    if _alive(aside):  # another process bound it since we looked
         os.rename(aside, path)
         raise OSError(errno.EADDRINUSE, "another program listens there; name another path")
     os.unlink(aside)
 
 
 def _alive(path: str) -> bool:
-    """Whether somebody listens behind a socket."""
+    """Whether a process listens at a socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knock:
         knock.setblocking(False)
         try:

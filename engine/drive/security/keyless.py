@@ -1,4 +1,4 @@
-"""Who was refused where keys are asked for: counted, and said with the reasons."""
+"""Peers that were refused where keys are asked for: counted, and told with the reasons."""
 
 from __future__ import annotations
 

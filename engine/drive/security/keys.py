@@ -66,7 +66,7 @@ def curve(digits: str) -> bytes:
 
 
 def digits_of(text: str) -> str | None:
-    """A key that somebody wrote, as 64 digits; None where it is none."""
+    """A key as an operator wrote it, as 64 digits; None where it is none."""
     if _HEX.fullmatch(text.lower()):
         return text.lower()
     with suppress(ValueError, KeyError, IndexError):
@@ -88,7 +88,7 @@ def make(folder: Path, name: str, role: str) -> Key:
     key = Key(check_name(name), role, public, secret)
     write(folder / f"{name}{SECRET}", key)
     with suppress(FileNotFoundError):
-        os.unlink(folder / f"{name}{PUBLIC}")  # of a pair whose secret is gone
+        os.unlink(folder / f"{name}{PUBLIC}")  # of a pair without its secret
     write(folder / f"{name}{PUBLIC}", key._replace(secret=""))
     return key
 

@@ -1,4 +1,4 @@
-"""Who is no peer of a private socket: judged by whose the other end of a connection is, counted, and told."""
+"""Strangers at a private socket: judged by the user at the other end of the connection, counted, and told."""
 
 from __future__ import annotations
 

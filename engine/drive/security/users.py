@@ -1,8 +1,8 @@
-"""Who is at the other end of a connection, and whether that user is trusted.
+"""Finds the user at the other end of a connection, and whether that user is trusted.
 
 - Over ipc the kernel tells (SO_PEERCRED, on macOS LOCAL_PEERCRED).
 - Over loopback tcp Linux tells in ``/proc/net/tcp``: the row of the other end's socket names its owner. A socket that
-  no process has (not accepted yet, or closed by now) is listed as root's without an inode, and counts as nobody's.
+  no process has (not accepted yet, or closed by now) is listed as root's without an inode, and counts as unknown.
 - Of any other connection it can not be told.
 """
 
@@ -39,7 +39,7 @@ class Trust(NamedTuple):
 
 
 def user_named(name: str) -> User:
-    """Whom ``--trust`` names: a name, a uid or ``unknown``. Raises ValueError for a user that there is not."""
+    """The user that ``--trust`` names: a name, a uid or ``unknown``. ValueError where it does not exist."""
     if name == UNKNOWN:
         return None
     if name.isascii() and name.isdigit() and int(name) < 2**32:

@@ -6,11 +6,11 @@ The rules of this file:
   said nothing for ``lease`` seconds. Its token is the message's number and which delivery of it that was.
 - An outcome is written only where none is yet: that is the fence. When it is there its task is acknowledged. A task
   that is delivered again and has an outcome is acknowledged, and not done again.
-- Whatever nobody answers is asked again, for ``patience`` seconds since that began: a new leader is elected meanwhile.
+- A request without an answer is repeated, for ``patience`` seconds in all: a new leader is elected meanwhile.
   Then tasks are refused. One that was sent and not answered may have been taken, and its reason says so.
 - The broker that put a task hears of its outcome from the one that had it done. Should that be lost, it looks itself.
-- Who puts more than it leases says so to the others, and who got less than it asked for asks then. Once a second a
-  broker asks for a task as long as others have leases: no event tells that those of a dead broker have come back.
+- A broker that puts more than it leases tells the others, and those that got less than they asked for ask then. Once
+  a second a broker asks for a task as long as others have leases: no event tells when a dead broker's come back.
 """
 
 from __future__ import annotations

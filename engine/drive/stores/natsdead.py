@@ -4,8 +4,8 @@ The rules of this file:
 
 - A letter is under ``NAME.dead.REASON``, the reason in hexadecimal digits. Its number in the stream is what it is
   revived by; its ``Nats-Msg-Id`` has the task's key and the number of the task's message.
-- To revive: the outcome is removed, the task put anew, the letter deleted, in this order. Who dies in between has lost
-  nothing: the letter is still there, and is tried once more.
+- To revive: the outcome is removed, the task put anew, the letter deleted, in this order. A process that dies between
+  these loses nothing: the letter is still there, and is tried once more.
 - Where its id was asked for anew meanwhile, the letter is only forgotten: an empty one with ``GONE`` behind its reason
   stands for it in the books. An empty one of ``REVIVED`` stands for each task that was revived.
 """

@@ -1,4 +1,4 @@
-"""How the tasks of a shared backlog end: the outcome first, then whoever waits for it, then the acknowledgement."""
+"""How the tasks of a shared backlog end: write the outcome, tell the broker that waits for it, acknowledge."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Endings:
             raise Unavailable(f"{self._streams.name}: {error.text}")
 
     async def _tell(self, told: list[tuple[Lease, Outcome]]) -> None:
-        """Whoever put a task hears how it ended; see ``_look`` for what is lost."""
+        """Tell the broker that put a task how it ended; see ``_look`` for what is lost."""
         by_broker: defaultdict[bytes, list[list[Any]]] = defaultdict(list)
         sizes: defaultdict[bytes, int] = defaultdict(int)
         here: list[tuple[bytes, bytes, Outcome]] = []

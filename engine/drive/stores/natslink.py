@@ -3,7 +3,7 @@
 The rules of this file:
 
 - One thread has the event loop, the connection and whatever is done with it: ``run`` has a coroutine done there.
-- A request that nobody answers in time, or that nobody is there to answer, has None as its answer: ask again.
+- A request that is not answered in time, or that no server can answer, has None as its answer: ask again.
 - While there is no connection nothing is sent, and nothing is kept to be sent later; it comes back by itself.
 - Requests of one batch are written together, and a message is handed to whoever hears it where the library has read it:
   the library's own ways for one message at a time, with a task and a queue, took as long as all else of a broker.
@@ -73,7 +73,7 @@ def headers_of(raw: bytes) -> dict[str, str]:
 
 
 def _client() -> Any:
-    """The library's client, whose ``heard`` hands messages on by the number of their subscription."""
+    """The library's client; ``heard`` hands messages on by the number of their subscription."""
     from nats.aio.client import Client
 
     class Direct(Client):
@@ -248,7 +248,7 @@ class Link:
             await heard.unsubscribe()
 
     async def say(self, said: Sequence[Ask]) -> bool:
-        """Nobody answers this. False where it could not be sent."""
+        """Send what has no answer. False where it could not be sent."""
         try:
             await self._write([one.wire("") for one in said])
         except Exception as error:

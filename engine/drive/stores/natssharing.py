@@ -1,7 +1,7 @@
-"""Who shares a backlog in NATS, and how its queue is: each broker says itself once a second, and looks.
+"""The brokers that share a backlog in NATS, and its queue: each broker tells its state once a second, and looks.
 
-A broker says on ``NAME.here`` which it is, its workers and slots, and how many tasks it has leased. One that has said
-nothing for ``HEARD`` seconds is gone. All else JetStream tells.
+A broker tells its name, its workers and slots, and its leased tasks on ``NAME.here``. One that was silent for ``HEARD``
+seconds is gone. All else comes from JetStream.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ NO_MESSAGE = 10037
 NO_ROOM = (10002, 10005, 10023, 10047, 10122)  # of an account, of a cluster's servers, of a server, of a stream
 FENCE = {"Nats-Expected-Last-Subject-Sequence": "0"}  # only where nothing is there yet
 SILENT = "JetStream does not answer: it is off, or has no leader now"
-ANSWERED = 2.0  # seconds until what nobody answers is asked again
-PAUSE = 0.2  # seconds before that, where nobody was there to answer
+ANSWERED = 2.0  # seconds until a request without an answer is repeated
+PAUSE = 0.2  # seconds before that, where no server could answer
 AT_ONCE = 500  # keys that are asked for at a time
 
 
@@ -162,7 +162,7 @@ def delivery_of(reply: str) -> Delivery:
 class Streams:
     """The streams of one backlog. ``lease``: seconds after which a task is another broker's, if it hears nothing.
 
-    ``patience``: seconds for which whatever nobody answers is asked again, counted from when that began.
+    ``patience``: seconds for which a request without an answer is repeated.
     """
 
     def __init__(self, link: Link, name: str, lease: float, patience: float) -> None:

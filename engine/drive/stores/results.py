@@ -54,7 +54,7 @@ class Result(NamedTuple):
 
 
 def read(path: Path, beginning: bytes, most: int) -> list[Result]:
-    """Of a file that a broker may be using: tasks whose ids begin so, the newest first. Raises Unavailable."""
+    """Of a file that a broker may be using: tasks with ids that begin so, the newest first. Raises Unavailable."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             rows = db.execute(

@@ -67,7 +67,7 @@ class Sqlite:
     ) -> None:
         """Open or make it. Raises Unavailable where it can not be used: another broker has it, no permission.
 
-        ``clock``: seconds since the epoch; ``free``: bytes of free space; ``system``: whose tasks these are, which no
+        ``clock``: seconds since the epoch; ``free``: bytes of free space; ``system``: of these tasks, which no
         other system can read.
         """
         self.path, self.name, self.trouble = path, f"sqlite:{path}", ""
@@ -139,7 +139,7 @@ class Sqlite:
     # ---- the store ---------------------------------------------------------------------------------------------------
 
     def listen(self, told: Callable[[Told], None]) -> None:
-        """See ``Keeps``: nobody else has this one."""
+        """See ``Keeps``: no other broker shares this store."""
 
     def perform(self, commands: list[Store]) -> list[Stored]:
         """See ``Keeps``."""
@@ -226,7 +226,7 @@ class Sqlite:
         return fates
 
     def _revive(self, number: int) -> bool:
-        """A dead task waits again, as the newest; False where it is not there, or somebody asked for it anew."""
+        """A dead task waits again, as the newest; False where it is not there, or a client asked for it anew."""
         back = dead.revived(self._db, number, self._next)
         if back is None:
             return False

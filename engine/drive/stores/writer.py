@@ -79,6 +79,6 @@ class Writer:
             return [*self.store.perform(batch)]
         except Unavailable as error:
             why = str(error)
-        except Exception as error:  # a mistake of ours: it is told as any other trouble, or nobody would hear of it
+        except Exception as error:  # a mistake of ours: it is told as any other trouble
             why = f"the store failed: {type(error).__name__}: {error}"
         return [Unstored(command.number, why) for command in batch]

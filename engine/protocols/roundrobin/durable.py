@@ -35,7 +35,7 @@ class Durable(Broker):
         self._stores = True
         self.keeping = Keeping(self, options.backlog, workers=partial(_workers, self.pool))
         self._told = self.pool.records.keep()
-        self._said: dict[TaskKey, tuple[bytes, bytes | None]] = {}  # answers of the event at hand, and the workers that gave them
+        self._said: dict[TaskKey, tuple[bytes, bytes | None]] = {}  # answers in the event at hand, by worker
 
     # ---- the contract ------------------------------------------------------------------------------------------------
 
