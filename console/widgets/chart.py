@@ -39,6 +39,7 @@ class Chart(Panel, can_focus=True):
         self._span = 0
         self._limit = 0
         self._now = self._ago = ""
+        self._drawn_hint = ""
         self.compares = False  # whether now stands against an hour ago
         self._back: int | None = None  # columns from the right to the cursor
         self._said = ("", "")
@@ -54,9 +55,12 @@ class Chart(Panel, can_focus=True):
 
     def fill(self, samples: Sequence[int], span: int, now: str, limit: int = 0) -> None:
         """Show the samples of a span; ``now``: what the figure is, in words."""
+        before = self._samples, self._span, self._limit, self._drawn_hint
         self._samples, self._span, self._now, self._limit = samples, span, now, limit
         self._tell()
-        self.redraw()
+        if (samples, span, limit, self._hint) != before:
+            self._drawn_hint = self._hint
+            self.redraw()
 
     def _tell(self) -> None:
         columns = max(1, self.size.width - _SCALE - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 from textual.strip import Strip
 
@@ -128,7 +129,7 @@ class Runs(Panel):
             return []
         inner = width - 2
         lines = run_lines(picture.run, inner) if picture.run else [[("no run yet", "label")]]
-        kept = [kept_line(run, inner) for run in reversed(picture.runs)]
+        kept = [kept_line(run, inner) for run in islice(reversed(picture.runs), height)]
         if kept and height > len(lines) + 1:
             lines += [[("╌" * inner, "frame")], *kept]
         return [self.line([(" ", "text"), *parts], width) for parts in lines[:height]]

@@ -11,9 +11,11 @@ The rules of this file:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import takewhile
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from engine.labs.health import Health
@@ -28,6 +30,7 @@ WORKERS = 10_000
 CLIENTS = 1_000
 GONE = ("lost", "drain", "linking")
 TROUBLE = ("lost", "late", "silent")
+_COUNTED = attrgetter("state", "slots", "free")
 """States of workers that are listed first where not all are."""
 
 
@@ -142,7 +145,7 @@ def of_brokers(pictures: Mapping[str, Any], names: Sequence[str], listed: bool =
             at=max((row.at for row in crew.values()), default=0.0),
         )
     view = next((view for view in brokers if view.serving), brokers[0])
-    every = totals((row.state, row.slots, row.free) for row in view.workers)
+    every = totals(map(_COUNTED, view.workers))
     workers = [_worker(row, view.at) for row in view.workers] if listed else []
     clients = [_caller(row, view.at) for row in view.clients]
     oldest = max((view.at - task.accepted for task in view.oldest), default=0.0)
@@ -171,14 +174,14 @@ def _latency(view: BrokerView) -> float:
 def totals(workers: Iterable[tuple[str, int, int]]) -> dict[str, int]:
     """Workers in all and by state, and their slots; of each its state, slots and free slots are given."""
     found = {"workers": 0, "alive": 0, "lost": 0, "late": 0, "slots": 0, "free": 0}
-    for state, slots, free in workers:
-        found["workers"] += 1
-        found["lost"] += state == "lost"
-        found["late"] += state in ("late", "silent")
+    for (state, slots, free), times in Counter(workers).items():  # of thousands of workers most are alike
+        found["workers"] += times
+        found["lost"] += times * (state == "lost")
+        found["late"] += times * (state in ("late", "silent"))
         if state not in GONE:
-            found["alive"] += 1
-            found["slots"] += slots
-            found["free"] += free
+            found["alive"] += times
+            found["slots"] += times * slots
+            found["free"] += times * free
     return found
 
 

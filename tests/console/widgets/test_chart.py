@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from console.pictures.samples import HERTZ, SPAN
-from console.widgets.chart import peaks
+from console.widgets.chart import Backlog, peaks
 from engine.parts.view import Kept
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.pilot import Driver, drive
@@ -85,5 +86,25 @@ def test_a_backlog_on_disk_is_called_that_and_one_that_takes_nothing_says_why(tm
         await driver.tick()
         assert driver.shows("backlog on disk")
         assert "REFUSING" in driver.screen()[0] and "tasks are refused: the disk is full" in driver.screen()[0]
+
+    drive(scenario, tmp_path)
+
+
+def test_a_chart_of_the_same_samples_is_not_drawn_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn, draw = list[int](), Backlog.draw
+
+    def counting(chart: Backlog, width: int, height: int) -> object:
+        drawn.append(height)
+        return draw(chart, width, height)
+
+    monkeypatch.setattr(Backlog, "draw", counting)
+
+    async def scenario(driver: Driver) -> None:
+        chart = driver.main.query_one(Backlog)
+        assert driver.shows("backlog")
+        drawn.clear()
+        for samples, limit, times in (((1, 2), 5, 1), ((1, 2), 5, 1), ((1, 3), 5, 2), ((1, 3), 2, 3), ((1, 3), 2, 3)):
+            chart.fill(samples, 0, "now", limit)
+            assert len(drawn) == times
 
     drive(scenario, tmp_path)

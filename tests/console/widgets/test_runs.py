@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.pictures.bridge import SETTLE
-from console.widgets.ink import cells
+from console.pictures.bridge import SETTLE, Run
+from console.widgets import runs
+from console.widgets.ink import Parts, cells
 from console.widgets.runs import bar, kept_line, run_lines, summary_of
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
 from tests.helpers.fake_lab import FakeLab, kept_run
@@ -82,3 +84,28 @@ def test_the_panel(tmp_path: Path) -> None:
         assert driver.shows("✓ bulkdata 2.00k")
 
     drive(scenario, tmp_path, lab=FakeLab(3, busy=False))
+
+
+def test_of_thousands_of_kept_runs_those_are_written_out_that_have_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = list[Run]()
+
+    def counting(run: Run, width: int) -> Parts:
+        written.append(run)
+        return kept_line(run, width)
+
+    monkeypatch.setattr(runs, "kept_line", counting)
+
+    async def scenario(driver: Driver) -> None:
+        driver.app.session.bridge.read_runs()
+        await driver.tick()
+        panel = driver.main.query_one(runs.Runs)
+        assert driver.shows("bulkdata 2.00k")
+        written.clear()
+        panel.redraw()
+        assert 0 < len(written) <= panel.size.height
+
+    lab = FakeLab(3, busy=False)
+    lab.kept += [kept_run() for _ in range(2000)]
+    drive(scenario, tmp_path, lab=lab)
