@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
 
 Frames = list[bytes]
@@ -194,6 +195,10 @@ class Send(NamedTuple):
 
     frames: Frames
     socket: str = MAIN
+
+
+send: Callable[[tuple[Frames, str]], Send] = partial(tuple.__new__, Send)
+"""A ``Send`` of frames and a socket's name, at two thirds of its class's cost: for who makes one for each task."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ The rules of this file (numbers are those of README.md; the state itself and its
 from __future__ import annotations
 
 from engine.core import (
+    MAIN,
     NEVER,
     Command,
     Connected,
@@ -30,6 +31,7 @@ from engine.core import (
     Started,
     Unsent,
     Woken,
+    send,
 )
 from engine.parts.callers import Callers
 from engine.parts.inflight import TaskKey
@@ -183,7 +185,7 @@ class Broker(Operated):
         else:
             del frames[0]
             frames.append(peer)
-            out.append(Send(frames))
+            out.append(send((frames, MAIN)))
 
     def _stray(self, worker: Worker | None, peer: bytes, now: float, out: list[Command]) -> None:
         """A reply to no task of this peer: late where it may have had one that ended without it."""

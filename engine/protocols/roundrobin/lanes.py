@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.core import Command, Frames, Send, Share
+from engine.core import MAIN, Command, Frames, Send, Share, send
 from engine.parts.limits import MAX_WORKERS
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed
@@ -68,7 +68,7 @@ class Lanes:
     def deliver(self, worker: bytes, client: bytes, task: Frames, out: list[Command]) -> None:
         """A task, to a worker."""
         if worker not in self.peers or (len(task) > wire.PLAIN and not packed.fits(task)):
-            out.append(Send(wire.delivery(worker, client, task)))
+            out.append(send((wire.delivery(worker, client, task), MAIN)))
             return
         batch = self._deliveries.get(worker)
         if batch is None:
