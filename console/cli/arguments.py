@@ -282,7 +282,7 @@ def _pair(command: Command, connect: Parser) -> None:
     shown: Sequence[str] = ("roundhouse pair", "roundhouse pair back --connect tcp://127.0.0.1:6727")
     words = f"show which broker of a pair serves, or hand back; with {' or '.join(catalogue.PAIRS)}"
     pair = command("pair", words, connect, examples=shown)
-    told = "show; back: the fallback hands the service back; serve: a fallback serves that never heard its primary"
+    told = "show; back: the fallback hands the service back; serve: a fallback that never heard its primary serves"
     pair.add_argument("order", metavar="ORDER", nargs="?", choices=("show", "back", "serve"), default="show", help=told)
 
 
@@ -292,7 +292,7 @@ def _request(command: Command, keep: Keep, connect: Parser) -> None:
         f"roundhouse worker --system {catalogue.SERVERS[0]} --services 'upper=tr a-z A-Z'",
         "roundhouse request upper hello",
     )
-    usual = f"seconds to meet the broker, and after which it is said that nothing has come ({Run().timeout:g})"
+    usual = f"seconds to wait for the broker, and then for the reply ({Run().timeout:g})"
     timeout = option("--timeout", metavar="SECONDS", action=keep("run", "timeout"), help=usual)
     words = f"send one request to a service of {' or '.join(catalogue.SERVERS)}, and print its reply"
     request = command("request", words, connect, timeout, keyarguments.shared(keep), examples=shown)

@@ -58,7 +58,7 @@ def met(
     far: Callable[[str], Far] | None = None,
     fleet: Mapping[str, Callable[[], Place]] = MappingProxyType({}),
 ) -> Found:
-    """Who that is. Raises Refused where nobody is there, or does not answer."""
+    """The process there. Raises Refused where none is there, or it does not answer."""
     path = chosen(folder, text, far, fleet)
     if not isinstance(path, Path):
         return beyond(path)
@@ -79,7 +79,7 @@ def only(found: list[Found]) -> Found:
 
 
 def ask(path: Place, word: str, **fields: Any) -> Message:
-    """What is answered to a word. Raises Refused where nobody answers, or that is what is answered."""
+    """The answer to a word. Raises Refused where none comes, or where it is a refusal."""
     with Line(path) as line:
         number = line.ask(word, **fields)
         while line.linked and not line.trouble:

@@ -26,7 +26,7 @@ def add_command(command: Callable[..., Parser], *parents: Any) -> None:
         "roundhouse explore --faults each",
         "roundhouse explore --scene docs/scenes/twice.toml --json report.json",
     )
-    words = "walk every order of events of a small scene, and check that all holds"
+    words = "walk every order of events of a small scene, and check that no rule is broken"
     parser = command("explore", words, *parents, examples=shown)
     scene = source("the scene, in TOML")
     parser.add_argument("--scene", metavar="FILE", type=scene, help="what to walk (two workers, a client, two tasks)")

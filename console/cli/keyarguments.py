@@ -21,7 +21,7 @@ def add_command(command: Callable[..., Parser]) -> None:
         "roundhouse keys revoke w1",
         "roundhouse keys list",
     )
-    keys = command("keys", "make the keys with which peers are let in, and say which may connect", examples=shown)
+    keys = command("keys", "make keys for peers, and choose which keys may connect", examples=shown)
     orders = keys.add_subparsers(dest="order", metavar="ORDER", title="orders", required=True, parser_class=Parser)
 
     def order(name: str, words: str) -> Parser:
@@ -37,7 +37,7 @@ def add_command(command: Callable[..., Parser]) -> None:
     authorize.add_argument("key", metavar="FILE|PUBLICKEY", type=given, help=which)
     authorize.add_argument("--name", metavar="NAME", type=given, help="what it is called here (as in its file)")
     _add_role(authorize, None)
-    revoke = order("revoke", "let a key connect no more, and cut off who is connected with it")
+    revoke = order("revoke", "let a key connect no more, and cut off the peers that use it")
     revoke.add_argument("name", metavar="NAME", type=given, help="the name under which it is authorized")
 
 
@@ -49,8 +49,8 @@ def _add_role(parser: argparse.ArgumentParser, usual: str | None) -> None:
 def shared(keep: Callable[..., Any]) -> Parser:
     """Arguments of several commands: our own key, and that of the broker."""
     parent = Parser(add_help=False)
-    own = "have peers show keys, by CURVE, and show this one of our own (roundhouse keys new NAME)"
+    own = "use CURVE: peers must show keys, and this process shows its key NAME (roundhouse keys new NAME)"
     parent.add_argument("--curve", metavar="NAME", action=keep("security", "curve"), help=own)
-    server = "the key of the broker that is connected to: its file, its name here or its 64 digits"
+    server = "the key of the broker to connect to: its file, its name here or its 64 digits"
     parent.add_argument("--server-key", metavar="KEY", action=keep("security", "server_key"), help=server)
     return parent

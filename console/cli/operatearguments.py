@@ -47,7 +47,7 @@ def add_commands(command: Callable[..., Parser], keep: Callable[..., Any]) -> No
     parser.add_argument("--rules", metavar="FILE", type=source("rules in TOML"), help=ruled)
 
     shown = ("roundhouse order tcp://127.0.0.1:6714 drain w3", "roundhouse order broker slow 0.5 --yes")
-    words = "give an order to what runs, by the words of the console's : line"
+    words = "give an order to what runs, in the words of the console's : line"
     parser = command("order", words, shared(keep), examples=shown)
     parser.add_argument("target", metavar="ENDPOINT|NAME", type=given, help=TARGET.partition(" (")[0])
     ordered = "drain WORKER, undrain WORKER, expire WORKER, requeue WORKER, pause, throttle RATE, undo, move, log, …"

@@ -103,7 +103,7 @@ def add_log(parser: Parser) -> None:
 def add_control(parser: Parser) -> None:
     """``--control``, for commands whose processes can be attached to."""
     words = (
-        "where other processes of this user attach and give orders: ipc://PATH, or none (see roundhouse paths); "
-        "tcp://HOST:PORT beside that: where those with keys do, with --curve"
+        "where processes of this user attach and give orders: ipc://PATH, or none (see roundhouse paths); "
+        "tcp://HOST:PORT: over tcp as well, for peers with keys; needs --curve"
     )
     parser.add_argument("--control", metavar="ENDPOINT", type=control, default=argparse.SUPPRESS, help=words)

@@ -30,7 +30,7 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     orders = (
         "run until it is done; start a watchdog in the background; stop after the documents at hand; kill at once; "
         "show; status: show, and who watches; recover "
-        "NUMBER: a driver is dead that no lock of ours shows to be; retry ID: a document that failed twice"
+        "NUMBER: a driver without a lock of ours is dead; retry ID: a document that failed twice"
     )
     pipeline.add_argument("order", metavar="ORDER", choices=ORDERS, help=f"one of {', '.join(ORDERS)}: {orders}")
     pipeline.add_argument("names", metavar="NAME", nargs="*", type=given, default=[], help="what the order is about")
@@ -62,7 +62,7 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     called = "module:function, /whole/path/file.py:function"
     work = f"copy, upper, sleep SECONDS, {called}, or a command with {{input}} and {{output}} (copy)"
     drive.add_argument("--work", metavar="WORK", type=given, default="copy", help=work)
-    dead = "driver N, which holds documents and no lock of ours, is dead: they have failed once; repeatable"
+    dead = "driver N, which holds documents but no lock of ours, is dead: they count as failed once; repeatable"
     drive.add_argument("--dead", metavar="N", type=number, action="append", default=[], help=dead)
     add_mode(drive, "mode of DST, if it is created")
     shown = ("roundhouse feed --root q --done *.txt",)

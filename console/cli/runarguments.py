@@ -24,7 +24,7 @@ def add_commands(command: Command, keep: Keep, every: Sequence[Parser]) -> None:
     usual = Run()
     place = "endpoint of the broker (starts one and workers, and stops them after the run)"
     connect = option("--connect", metavar="ENDPOINT", type=value(Endpoint), help=place)
-    limit = f"seconds until a task has failed ({usual.timeout:g})"
+    limit = f"seconds after which a task has failed ({usual.timeout:g})"
     timeout = option("--timeout", metavar="SECONDS", action=keep("run", "timeout"), help=limit)
     carried = f"bytes of data in each task ({usual.bytes})"
     size = option("--bytes", metavar="N", action=keep("run", "bytes"), help=carried)

@@ -23,13 +23,13 @@ NUMBER = Annotated[int, Range(1, 2**40 - 1)]
 def add_stores(parser: Parser, keep: Callable[..., Any]) -> Parser:
     """The arguments that have a broker keep what it accepted, and clients name their tasks so that they are known."""
     durable = (
-        "keep what is accepted on disk, in the usual file, in the console for each system that is opened; of a client: "
-        "send tasks that a broker knows again"
+        "keep accepted tasks on disk, in the usual file; a console does so for each system that it opens, a client "
+        "sends ids by which a broker knows its tasks again"
     )
     parser.add_argument("--durable", nargs=0, action=keep(*STORE, true=SQLITE), help=durable)
     backlog = (
-        "the same, for one system, where you say: sqlite:PATH, or for round robin nats://HOST:PORT/NAME, which brokers "
-        "share"
+        "the same, for one system, in a store that you name: sqlite:PATH, or for round robin nats://HOST:PORT/NAME, "
+        "which several brokers can share"
     )
     parser.add_argument("--backlog", metavar="STORE", action=keep(*STORE), help=backlog)
     return parser
@@ -51,7 +51,7 @@ def asked(flags: Sequence[Flag]) -> bool:
 def add_command(command: Callable[..., Parser], keep: Callable[..., Any], system: Parser) -> None:
     """``result`` and ``tasks``."""
     shown = ("roundhouse result", "roundhouse result 4bc9620bd250a3497665590000000007 --json -")
-    words = "print how a task ended that a broker kept, or list the newest"
+    words = "print the outcome of a task that a broker kept, or list the newest ones"
     parser = command("result", words, system, examples=shown)
     where = "where the broker keeps its tasks: sqlite:PATH, nats://HOST:PORT/NAME (the usual file)"
     parser.add_argument("--backlog", metavar="STORE", action=keep(*STORE), help=where)

@@ -1,4 +1,4 @@
-"""What a role tells on stderr, by level: 0 errors, 1 also joins, leavings and tasks, 5 also statistics."""
+"""What a role prints on stderr, by level: 0 errors, 1 also joins, leavings and tasks, 5 also statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The alerts of all labs that run: what fires, since when, and what an operator says to it."""
+"""The alerts of all labs that run: what fires, since when, and who acknowledged or silenced it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Alerts(Layer):
         self.table.border_subtitle = Content(f" {units.several(self._guards.firing(), 'alert')} firing · {bell} ")
 
     def action_acknowledge(self) -> None:
-        """Somebody knows of the selected one."""
+        """Acknowledge the selected alert."""
         if (row := self._chosen()) is None:
             return
         try:
@@ -80,7 +80,7 @@ class Alerts(Layer):
         self.app.tick()
 
     def action_silence(self) -> None:
-        """Say nothing of the selected one for an hour; again: end that."""
+        """Silence the selected alert for an hour; again: end the silence."""
         if (row := self._chosen()) is None:
             return
         seconds = self._guards.silence(row, self.app.clock())
@@ -91,7 +91,7 @@ class Alerts(Layer):
         self.app.tick()
 
     def action_bell(self) -> None:
-        """Ring and notify through the terminal when one fires, or no more."""
+        """Switch ringing and notifications of the terminal on or off."""
         self._guards.loud = not self._guards.loud
         self.app.tick()
 

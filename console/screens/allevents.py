@@ -1,4 +1,4 @@
-"""All events that the console has kept: of every level or the worse ones, of all the time or a part of it, filtered."""
+"""All events that the console has kept, by level, time and a regular expression."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class AllEvents(FilterLine, Layer):
         return Content.assemble(f"all events{zone_of(self._events, zero)} ·", *levels)
 
     def _shown(self, shown: int, of: int) -> str:
-        """How many lines are shown, and by what the others are hidden."""
+        """How many lines are shown, and what hides the others."""
         sought = self._sought
         hidden = f", {units.count(of - shown)} hidden" if of > shown else ""
         bounds = (("since", sought.since), ("until", sought.until))
@@ -103,11 +103,11 @@ class AllEvents(FilterLine, Layer):
         return self.app.session.now(self.app.wall())
 
     def action_level(self) -> None:
-        """Only worse ones; after the worst, all of them again."""
+        """Show only worse levels; after the worst, all again."""
         self._seek(self._sought._replace(level=(self._sought.level + 1) % len(LEVELS)))
 
     def action_span(self) -> None:
-        """Those of the next span."""
+        """Show the next span of time."""
         self._seek(self._sought._replace(span=(self._sought.span + 1) % len(SPANS)))
 
     def _seek(self, sought: Sought) -> None:
@@ -115,7 +115,7 @@ class AllEvents(FilterLine, Layer):
         self.app.tick()
 
     def action_back(self) -> None:
-        """Show all of them; then close."""
+        """Clear the filter; then close."""
         if self._sought.any:
             self._seek(Sought())
         else:

@@ -16,7 +16,7 @@ from console.widgets.keybar import KeyBar
 
 
 class Charts(Layer):
-    """One cursor for all: what was slow then, and why."""
+    """All charts share one cursor, so what was slow and why stand in one column."""
 
     OPENED_BY = "charts"
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.SPAN, *keys.CHART, *keys.RUNS))]
@@ -55,7 +55,7 @@ class Charts(Layer):
             chart.action_move(step)
 
     def action_unmark(self) -> None:
-        """Take them away."""
+        """Remove the cursors."""
         for chart in self.charts:
             chart.action_unmark()
 

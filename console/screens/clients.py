@@ -1,9 +1,9 @@
-"""Who sends tasks, and the tasks that are under way: the client that floods, the oldest task, and what to do of both.
+"""The clients that send tasks, and the tasks under way: finds a client that floods and the oldest task, and drops them.
 
 The rules of this file:
 
 - The tables are those of the broker's picture; an order names what was chosen when it was asked about.
-- Only what waits can be dropped. What a worker has is that worker's to end: its details are one key away.
+- Only what waits can be dropped. A task that a worker has is ended there: the worker's details are one key away.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class CommandLine(Question[None]):
         yield self.prompt
 
     def on_mount(self) -> None:
-        """Begin the line before the next key is looked at."""
+        """Open the line before the next key is handled."""
         self.prompt.open(":")
 
     def on_prompt_left(self) -> None:

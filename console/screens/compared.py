@@ -20,7 +20,7 @@ INKS = {"better": "good", "same": "label", "worse": "warn", "regression": "bad b
 
 
 def readable(runs: Iterable[Run]) -> list[RunRecord]:
-    """Those of the kept runs that are whole: they come from files."""
+    """The kept runs that are whole: they come from files."""
     found: list[RunRecord] = []
     for run in runs:
         try:

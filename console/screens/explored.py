@@ -2,8 +2,8 @@
 
 The rules of this file:
 
-- The walk has a thread of its own. The screen only reads how far it is. Whoever leaves the screen ends the thread, and
-  waits until it has ended.
+- The walk has a thread of its own. The screen only reads how far it is. Leaving the screen ends the thread and
+  waits for its end.
 - Only a report says that the scene held. A walk that ended without one broke off, and why is shown.
 """
 
@@ -30,7 +30,7 @@ from engine.system import System
 
 WORKERS, CLIENTS, TASKS = 2, 1, 2
 BOUNDS = Bounds(states=200_000, seconds=60.0)
-FIRST: Fault = "kill"  # what goes wrong, until somebody chooses
+FIRST: Fault = "kill"  # the fault, until the operator chooses another
 ROWS = 6  # lines of the chart
 DOES: dict[str, str] = {
     "lose": "a message is lost",
@@ -143,7 +143,7 @@ class Explored(Page):
             self._pager.set_lines(walk_lines(walk, width))
 
     def action_fault(self) -> None:
-        """Ask what is to go wrong, and walk anew."""
+        """Ask for a fault, and walk anew."""
         choices = [("", f"{fit('nothing', 10)} nothing goes wrong")]
         choices += [(kind, f"{fit(kind, 10)} {DOES[kind]}") for kind in get_args(Fault)]
 

@@ -112,12 +112,12 @@ class FleetScreen(Layer):
         yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
-        """Begin to look around."""
+        """Begin to look for processes."""
         self.set_focus(self.table)
         self.fleet.open()
 
     def on_unmount(self) -> None:
-        """Look no more."""
+        """Stop looking."""
         self.fleet.close()
 
     def show(self, picture: Any) -> None:
@@ -131,7 +131,7 @@ class FleetScreen(Layer):
         self.table.border_subtitle = Content(f" {clean(words)} ")
 
     def on_table_chosen(self) -> None:
-        """A double click goes there."""
+        """A double click attaches."""
         self.action_open()
 
     def action_open(self) -> None:

@@ -152,7 +152,7 @@ class JobTasks(Layer):
 
 
 def newest(picture: Picture, job_id: int) -> TasksListed | None:
-    """The newest list of this job's tasks that the client was answered."""
+    """The newest list of this job's tasks that the broker sent to the client."""
     for kept in reversed(picture.client.answers) if picture.client else ():
         match kept:
             case (_, TasksListed() as listed) if listed.job.job.job_id == job_id:

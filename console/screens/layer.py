@@ -48,7 +48,7 @@ class Once:
         return left
 
     async def on_event(self, event: events.Event) -> None:
-        """One that is closed before it was built, for somebody leaves at once, has neither a beginning nor an end."""
+        """A screen that is closed before it was built is neither mounted nor unmounted."""
         if isinstance(event, events.Mount):
             self._built = bool(self.children)
         if self._built or not isinstance(event, events.Mount | events.Unmount):
@@ -74,7 +74,7 @@ class Layer(Once, Screen[None]):
 
 
 class Question(Once, ModalScreen[ScreenResultType]):
-    """A dialog; the screen below stays visible. Whoever quits need not answer first: ctrl+c quits as ctrl+q does."""
+    """A dialog; the screen below stays visible. It need not be answered to quit: ctrl+c quits as ctrl+q does."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *keys.bindings(tuple(key._replace(action="app.quit") for key in keys.APP if key.id == "quit.ask"))
@@ -85,7 +85,7 @@ class Palette(Once, CommandPalette):
     """Every command, to be searched. It has no id: one may be opened while another is still closing."""
 
     def on_mount(self) -> None:
-        """Get to know the list, before anybody asks for it who comes too late."""
+        """Remember the list, for keys that come after it has gone."""
         self.query_one(CommandList)
 
     def _action_command_list(self, action: str) -> None:
@@ -94,7 +94,7 @@ class Palette(Once, CommandPalette):
             super()._action_command_list(action)
 
     def _action_cursor_down(self) -> None:
-        """Into the list."""
+        """Move down into the list."""
         if self._ready:
             super()._action_cursor_down()
 

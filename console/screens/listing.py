@@ -77,7 +77,7 @@ def help_lines(shown: dict[str, str], groups: Groups = GROUPS, words: Sequence[W
 def worker_list(picture: Picture) -> list[Parts]:
     """The seed's ``workers``: every registered worker, its address and its free slots, in the broker's order.
 
-    Least recently used first: who is next, and who is last in the broker's order.
+    Least recently used first; the next one and the last one of the broker's order are marked.
     """
     lines: list[Parts] = [[(f"{units.several(len(picture.rows), 'worker')} in the table", "text bold")], []]
     lines.append(

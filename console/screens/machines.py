@@ -1,4 +1,4 @@
-"""State maps and conformance: each role's machine with its current states, and who broke which rule."""
+"""State maps and conformance: each role's machine with its current states, and which peer broke which rule."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Lines(Page):
 
 
 def map_lines(explain: Explain, picture: Picture, width: int) -> list[Parts]:
-    """Every state machine of a system, the states in which somebody stands lit, in lines of so many cells."""
+    """Every state machine of a system, in lines of so many cells; states that are taken are lit."""
     return machine_lines(explain.state_maps(), lambda states: pictures_of(states, picture), width)
 
 
@@ -107,7 +107,7 @@ def _head(states: StateMap, stands: Mapping[str, int], seen: bool, counted: bool
 
 
 def _boxes(states: StateMap, stands: Mapping[str, int], lit: str, width: int) -> list[Parts]:
-    """A box for each state; those in which somebody stands have the ink ``lit``."""
+    """A box for each state; states that are taken have the ink ``lit``."""
     lines, row = list[Parts](), list[Part]()
     for state in states.states:
         here = stands.get(state, 0)
@@ -156,7 +156,7 @@ def _edge(edge: Edge, states: StateMap, often: Part, width: int) -> list[Parts]:
 
 
 def conformance_lines(explain: Explain, picture: Picture, width: int) -> list[Parts]:
-    """Who broke which rule, how often, when last, in lines of so many cells; the newest first."""
+    """Which peer broke which rule, how often, when last, in lines of so many cells; the newest first."""
     views = list(picture.brokers.values())
     if not views:
         return [[("no broker in this process: its counts are elsewhere", "label")]]

@@ -170,7 +170,7 @@ class Main(FilterLine, Overview):
             self.table.mark(row)
 
     def action_worst(self) -> None:
-        """Select the worker that is worst off: lost or late with tasks in its hands, else the slowest."""
+        """Select the worst worker: a lost or late one that holds tasks, else the slowest."""
         table = self.table
         slowest = next((column for column in table.columns if column.id == "p99"), table.columns[0])
         table.sort_by(slowest, True)
@@ -195,7 +195,7 @@ class Main(FilterLine, Overview):
         self.app.open_screen(Kept(self.session.bridge.read_runs()))
 
     def action_clients(self) -> None:
-        """Who sends tasks."""
+        """Open the clients that send tasks."""
         if not isinstance(self.app.screen, Clients):
             self.app.open_screen(Clients())
 

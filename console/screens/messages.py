@@ -123,7 +123,7 @@ class Messages(FilterLine, Layer):
         self._draw()
 
     def _look(self) -> None:
-        """Look at as much as goes quickly, which soon is all where little is said."""
+        """Look at as many messages as can be read quickly; with little traffic that soon is all."""
         began = time.perf_counter()
         found = self.trace.arrows(self.sieve, self._limit, self._before)
         took = time.perf_counter() - began
@@ -141,7 +141,7 @@ class Messages(FilterLine, Layer):
         cost = f" · {words}" if (words := self.trace.cost()) else ""
         newest = f" · newest {self._looked_at:,} looked at" if self._looked_at < len(self.trace) else ""
         some = units.several(len(self._arrows), "message")
-        noted = f"{some} · noted {units.several(self.trace.total, 'time')}"  # by whoever sent or heard one
+        noted = f"{some} · noted {units.several(self.trace.total, 'time')}"  # by sender or receiver
         shown = f"{noted}{newest}{wanted}{held}{cost}"
         self.table.border_subtitle = Content(f" {shown} ")
         told = self.table.current()
@@ -201,7 +201,7 @@ class Messages(FilterLine, Layer):
         self.app.open_screen(Page(title, [], lambda _: life_lines(self.trace.follow(task), started, self._zero())))
 
     def action_why(self) -> None:
-        """Why the receiver of this message was chosen."""
+        """Show why the receiver of this message was chosen."""
         told, lab = self.table.chosen(), self.listened.lab
         explain(self.app, lambda: lab.why(told.arrow if told is not None else None))
 

@@ -23,7 +23,7 @@ from engine.protocols.diskqueue.pipeline import DriverRow
 
 UNDONE = "undo takes it back."
 GETS_NOTHING = {"drain": "is drained already", "lost": "is lost: it gets nothing"}
-CLIENT = "client "  # how the terms of a broker name whose tasks wait
+CLIENT = "client "  # how the terms of a broker begin that name clients with waiting tasks
 
 
 def ask_to_stop(app: Host, *rows: Shown) -> None:
@@ -100,7 +100,7 @@ def _each(rows: Sequence[Shown], give: Callable[[Any, bytes], None]) -> Callable
 
 
 def ask_to_slow(app: Host, text: str) -> None:
-    """Ask, then let all workers of this process answer so late. In a sandbox, and for 0, nobody is asked."""
+    """Ask, then slow all workers of this process by so many seconds. In a sandbox, and for 0, without a question."""
     try:
         seconds = float(text)
     except ValueError:

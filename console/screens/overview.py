@@ -69,7 +69,7 @@ class Overview(Screen[None]):
         self.set_class(event.size.height >= HIGH, "high")
 
     def on_key(self, event: events.Key) -> None:
-        """Hide the notice: whoever presses a key has read it."""
+        """Hide the notice: a key shows that it was read."""
         self.keybar.hush()
 
     def show(self, picture: Any) -> None:
@@ -90,7 +90,7 @@ class Overview(Screen[None]):
                 panel.show(picture)
 
     def name_of(self, subject: bytes) -> str:
-        """Who an event is about. Events about drivers and documents contain their names already."""
+        """The subject of an event. Events about drivers and documents contain their names already."""
         return clean(subject.decode("utf-8", "backslashreplace"))
 
     # ---- the view ---------------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ class Pick(Question[str | None]):
         options.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """This one."""
+        """Choose this one."""
         self.dismiss(self.choices[event.option_index][0])
 
     def action_move(self, step: int) -> None:
@@ -65,5 +65,5 @@ class Pick(Question[str | None]):
             options.action_cursor_up()
 
     def action_cancel(self) -> None:
-        """None of them."""
+        """Choose none."""
         self.dismiss(None)

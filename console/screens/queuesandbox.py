@@ -70,7 +70,7 @@ class QueueSandboxScreen(VirtualTime, StageOverview):
         return operation_lines(entries, width)
 
     def _lanes(self, picture: QueuePicture) -> tuple[str, ...]:
-        """Who has a lifeline: all queues and drivers if there is room, else those of the selected stage."""
+        """The lifelines: all queues and drivers if there is room, else those of the selected stage."""
         view = picture.view
         queues = [queue.name for queue in view.queues]
         if self.ladder.size.width - TIME < LANE * (len(queues) + len(view.drivers) + 1):

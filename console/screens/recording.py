@@ -109,7 +109,7 @@ class Moves:
 
 
 def explain(app: Host, why: Callable[[], str]) -> None:
-    """A page that says why, or a notice of the reason for which that can not be said."""
+    """Open a page with the reasons, or show a notice why there are none."""
     try:
         words = why()
     except Refused as refusal:

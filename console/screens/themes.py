@@ -37,6 +37,6 @@ class Themes(Pick):
         options.highlighted = ((options.highlighted or 0) + 1) % len(self.choices)
 
     def action_cancel(self) -> None:
-        """As it was."""
+        """Restore the theme of before."""
         self.app.theme = self._before
         super().action_cancel()

@@ -1,4 +1,4 @@
-"""An engine thread has died: a line that can not be overlooked, as long as it is so."""
+"""A line that stays on the screen while an engine thread is dead."""
 
 from __future__ import annotations
 
