@@ -1,11 +1,10 @@
-"""What a run loses to a screen that shows all its workers: the console beside the same lab without one, in turns.
+"""What a run loses to a screen that shows all its workers: the console beside the same lab without one.
 
 The console runs on a terminal of its own whose output is thrown away, and is given ``:bulkping N`` as a user types it.
-Without it a child holds the same lab and is given N. Both stand for all rounds, with their workers, in the same process
-or in others over tcp; whose turn it is not is stopped (SIGSTOP), so that heartbeats of thousands of workers cost the
-other nothing. Rates and times are those of the runs' records. Pictures are counted where
-they come out of the terminal, from the beginning of a run to its end; the processor time of the console's thread is the
-system's.
+Without it a child holds the same lab and is given N. Workers are in the same process, or in others over tcp. Thousands
+of them keep a machine busy with heartbeats alone, so only one side stands at a time: half of the console's runs, all of
+the others, the other half. Rates and times are those of the runs' records. Pictures are counted where they come out of
+the terminal, from the beginning of a run to its end; the processor time of the console's thread is the system's.
 
 ``python -m tests.bench.watched ENDPOINT WORKERS`` is the child.
 """
@@ -13,12 +12,10 @@ system's.
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -27,16 +24,15 @@ from engine.catalogue import SYSTEMS
 from engine.drive.collector import collecting
 from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
-from tests.bench.figures import RUNS, Run, ranking, ranking_head, rounds, table
+from tests.bench.figures import RUNS, Run, ranking, ranking_head, table
 from tests.bench.peers import Foul
-from tests.bench.screen import CROWD, WINDOW, WORKERS, Terminal, crowd, first_picture, terminal
-from tests.bench.stage import CONSOLE, PYTHON, Child, Stage, run_of, said, tell
+from tests.bench.screen import CROWD, WINDOW, WORKERS, crowd, first_picture, terminal
+from tests.bench.stage import CONSOLE, PYTHON, Stage, run_of, said, tell
 
 MOST = 4_000  # workers of one process over tcp: each may need four descriptors, of which it is usually given 20,000
 JOINED = 60.0  # seconds that all workers may take to join
-AWAKE = 1.5  # seconds from when a side goes on until it is given a run
-FIRST = 4_000  # tasks of the runs that tell how many make a cell
-TASKS = 2_000  # of the run behind which all workers are there
+LOOK = 1.0
+FIRST = 4_000  # tasks of the run that tells how many make a cell
 
 Give = Callable[[int], dict[str, Any]]
 """Carries out so many tasks; the record of the run."""
@@ -55,77 +51,73 @@ def section(quick: bool) -> None:
 
 def on_and_off(workers: int, apart: bool, seconds: float, runs: int) -> None:
     """One table, and how often the screen was drawn, and for how much of a core. ``apart``: workers have a process."""
-    hertz: list[float] = []
-    shares: list[float] = []
-    with ExitStack() as stack:
-        screen, watched = stack.enter_context(with_screen(workers, apart))
-        alone = stack.enter_context(without(workers, apart))
-
-        def on(n: int) -> Run:
-            with awake(watched):
-                before, began = spent(screen.child.pid), time.monotonic()
-                record = screen.bulkping(n)
-                shares.append((spent(screen.child.pid) - before) / (time.monotonic() - began))
-            hertz.append(screen.hertz(time.monotonic() - record["elapsed_s"]))
-            return run_of(record)
-
-        def off(n: int) -> Run:
-            with awake(alone):
-                return run_of(asked(alone[0], n))
-
-        found = rounds({"console": on, "no screen": off}, seconds, FIRST, runs)
+    found: dict[str, list[Run]] = {"console": [], "no screen": []}
+    drawn: list[tuple[float, float]] = []
+    sizes: dict[str, int] = {}
+    for name, times in (("console", runs - runs // 2), ("no screen", runs), ("console", runs // 2)):
+        opened = with_screen(workers, apart, drawn) if name == "console" else without(workers, apart)
+        with opened as give:
+            first = run_of(give(FIRST))  # behind it all is warm
+            n = sizes.setdefault(name, max(FIRST, int(first.rate * seconds)))
+            del drawn[len(found["console"]) :]
+            found[name] += [run_of(give(n)) for _ in range(times)]
     place = "in other processes" if apart else "in the same process"
     table(
         f"Console on and off: {workers:,} workers {place}, window {WINDOW}; medians of {runs}",
         ranking_head(("no screen",), ()),
         ranking(found, ("no screen",), ()),
     )
-    drawn, share = hertz[-runs:], shares[-runs:]
+    hertz, shares = zip(*drawn, strict=True)
     print(
-        f"  drawn {median(drawn):.1f} times a second during the runs ({min(drawn):.1f} to {max(drawn):.1f}), for which"
-        f" the console's thread took {median(share):.1%} of a core ({min(share):.1%} to {max(share):.1%})"
+        f"  drawn {median(hertz):.1f} times a second during the runs ({min(hertz):.1f} to {max(hertz):.1f}), for which"
+        f" the console's thread took {median(shares):.1%} of a core ({min(shares):.1%} to {max(shares):.1%})"
     )
 
 
 @contextmanager
-def with_screen(workers: int, apart: bool) -> Iterator[tuple[Terminal, list[Any]]]:
-    """A console, and the processes of its side."""
+def with_screen(workers: int, apart: bool, drawn: list[tuple[float, float]]) -> Iterator[Give]:
+    """A console with all its workers. Of each run ``drawn`` gets pictures a second and the thread's share of a core."""
     with Stage() as stage:
         endpoint = stage.endpoint("tcp")
         with terminal(stage, 0 if apart else workers, 0.0, "--bind", endpoint) as screen:
-            side = [screen.child, *crew(stage, endpoint, workers, apart)]
+            crew(stage, endpoint, workers, apart)
             until = time.monotonic() + JOINED
             while alive(stage, endpoint) < workers:
                 if time.monotonic() > until:
                     raise Foul(f"{workers:,} workers did not join the console")
-                time.sleep(0.5)
-            screen.bulkping(TASKS)
-            stop(side)
-            try:
-                yield screen, side
-            finally:
-                go_on(side)
+                time.sleep(LOOK)
+
+            def give(n: int) -> dict[str, Any]:
+                before, began = spent(screen.child.pid), time.monotonic()
+                record = screen.bulkping(n)
+                now = time.monotonic()
+                share = (spent(screen.child.pid) - before) / (now - began)
+                drawn.append((screen.hertz(now - record["elapsed_s"]), share))
+                return record
+
+            yield give
 
 
 @contextmanager
-def without(workers: int, apart: bool) -> Iterator[list[Child]]:
-    """The processes of the side without a screen, the child with its client first."""
+def without(workers: int, apart: bool) -> Iterator[Give]:
+    """The child with all its workers."""
     with Stage() as stage:
         endpoint = stage.endpoint("tcp")
         child = stage.start(PYTHON, "-m", "tests.bench.watched", endpoint, str(0 if apart else workers))
-        side = [child, *crew(stage, endpoint, workers, apart)]
-        asked(child, TASKS)
-        stop(side)
-        try:
-            yield side
-        finally:
-            go_on(side)
+        crew(stage, endpoint, workers, apart)
+
+        def give(n: int) -> dict[str, Any]:
+            tell(child, str(n))
+            record: dict[str, Any] = json.loads(said(child))
+            return record
+
+        yield give
 
 
-def crew(stage: Stage, endpoint: str, workers: int, apart: bool) -> list[Child]:
-    """The workers where they have processes of their own; all have joined."""
-    counts = [min(MOST, workers - before) for before in range(0, workers if apart else 0, MOST)]
-    return [stage.start(*CONSOLE, "worker", "--connect", endpoint, "--count", str(count)) for count in counts]
+def crew(stage: Stage, endpoint: str, workers: int, apart: bool) -> None:
+    """Start the workers where they have processes of their own; all have joined then."""
+    for before in range(0, workers if apart else 0, MOST):
+        stage.start(*CONSOLE, "worker", "--connect", endpoint, "--count", str(min(MOST, workers - before)))
 
 
 def alive(stage: Stage, endpoint: str) -> int:
@@ -135,34 +127,6 @@ def alive(stage: Stage, endpoint: str) -> int:
     except Foul:  # it does not listen yet
         return -1
     return totals["alive"]
-
-
-def asked(child: Child, n: int) -> dict[str, Any]:
-    """A run of the child."""
-    tell(child, str(n))
-    record: dict[str, Any] = json.loads(said(child))
-    return record
-
-
-@contextmanager
-def awake(side: list[Any]) -> Iterator[None]:
-    """Let the processes of a side run, and stop them again."""
-    go_on(side)
-    time.sleep(AWAKE)
-    yield
-    stop(side)
-
-
-def stop(side: list[Any]) -> None:
-    """Stop processes."""
-    for child in side:
-        os.kill(child.pid, signal.SIGSTOP)
-
-
-def go_on(side: list[Any]) -> None:
-    """Let processes run that were stopped."""
-    for child in side:
-        os.kill(child.pid, signal.SIGCONT)
 
 
 def spent(pid: int) -> float:
