@@ -45,7 +45,7 @@ class Runner:
             out.append(Note("warn", "a run is going on: stop it first"))
             return False
         if spec.kind == "data" and not 0 <= spec.size <= most:
-            out.append(Note("warn", f"a task has 0 to {most:,} bytes of data: no run"))
+            out.append(Note("warn", f"a task has 0 to {most:,.0f} bytes of data: no run"))
             return False
         self.base = -(-self.next // EVERY) * EVERY if spec.tag else self.next
         self.next = self.base + spec.n

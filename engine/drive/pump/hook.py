@@ -10,6 +10,7 @@ for the Python that builds it and no other. That is asked for, so a failure ends
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
@@ -33,16 +34,26 @@ SHARED = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin"
 COMPILE = "ROUNDHOUSE_COMPILE"
 TOOLS = ["mypy==2.4.1", "setuptools>=75"]
 FUTURE = "from __future__ import annotations\n"
-IMPORT = "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from mypy_extensions import mypyc_attr\n"
+IMPORT = """TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+    from mypy_extensions import mypyc_attr
+"""
 GROUP = "engine.compiled"  # begins the name of the library that holds all of them
 SETUP = """
 from setuptools import setup
 from mypyc.build import mypycify
-setup(name="engine", packages=[], ext_modules=mypycify({!r}, group_name={!r}), script_args=["build_ext", "--inplace"])
+modules = mypycify({!r}, group_name={!r}, debug_level="0")
+setup(name="engine", packages=[], ext_modules=modules, script_args=["build_ext", "--inplace"])
 """
 CLASS = re.compile(r"^(?=class (?!.*\b(?:NamedTuple|Protocol|Enum|StrEnum)\b))", re.MULTILINE)
 OPEN = "@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)\n"
-"""Before each class: cores are copied and pickled (replays, ``explore``), and may have subclasses that stay Python."""
+"""Before each class: cores are copied and pickled (replays, ``explore``). With ``serializable`` alone mypyc 2.4 leaves
+out ``__init__`` of an instance that Python makes."""
+
+CONSTANT = re.compile(r"^([A-Z_][A-Z_0-9]*) = (?!TypeVar)", re.MULTILINE)
+FINAL = r"\1: Final = "
+"""In place of the head of each constant: compiled code has its value, where else it looks for a name in a dict."""
 
 LONG = 1800  # seconds that mypyc and the compiler may take
 TRIED = "import importlib.util as u; s = u.spec_from_file_location('_native', {!r}); u.module_from_spec(s)"
@@ -84,8 +95,8 @@ def arguments(source: Path, target: Path) -> list[str]:
 def compile_cores(root: Path, hot: Sequence[str], folder: Path) -> dict[str, str]:
     """Compile these files in a copy of the sources; each binary, and its place in the wheel. Raises ``Failed``."""
     shutil.copytree(root / "engine", folder / "engine", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-    for name in hot:
-        (folder / name).write_text(opened((root / name).read_text(encoding="utf-8")), encoding="utf-8")
+    for path in {path for name in hot for path in (folder / name).parent.glob("*.py")}:  # who has their constants
+        path.write_text(opened(path.read_text(encoding="utf-8")), encoding="utf-8")
     (folder / "mypy.ini").write_text("[mypy]\nignore_missing_imports = True\n", encoding="utf-8")
     try:
         run([sys.executable, "-c", SETUP.format(["--config-file=mypy.ini", *hot], GROUP)], LONG, folder)
@@ -98,8 +109,22 @@ def compile_cores(root: Path, hot: Sequence[str], folder: Path) -> dict[str, str
 
 
 def opened(source: str) -> str:
-    """A source whose classes are ``OPEN``; what that needs is never imported, for mypyc takes it away."""
-    return CLASS.sub(OPEN, source).replace(FUTURE, f"{FUTURE}{IMPORT}", 1)
+    """A source whose classes are ``OPEN`` and whose constants are ``FINAL``, as mypyc reads it."""
+    if FUTURE not in source:
+        return source
+    made = CONSTANT.sub(FINAL, CLASS.sub(OPEN, source)).replace(FUTURE, f"{FUTURE}{IMPORT}", 1)
+    return made + types_of_fields(source)
+
+
+def types_of_fields(source: str) -> str:
+    """What gives each NamedTuple its fields' types as Python has them, for those mypyc writes down tell nothing."""
+    classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+    said = ""
+    for record in (one for one in classes if "NamedTuple" in map(ast.unparse, one.bases)):
+        fields = [field for field in record.body if isinstance(field, ast.AnnAssign)]
+        types = {ast.unparse(field.target): ast.unparse(field.annotation) for field in fields}
+        said += f"setattr({record.name}, '__annotations__', {types})\n"
+    return said
 
 
 def run(command: list[str], seconds: float | None = None, folder: Path | None = None) -> None:
