@@ -152,9 +152,12 @@ class Port:
             return []
         if self.riders is not None and self.riders.runs:
             told, messages = self.riders.runs.popleft()
+        elif self.links is None and not self.stirred and not self.news:  # what thousands of workers do each second
+            told, messages = [], self._receive(self.socket, self.batch, self.spec.kind)
+            self.more = not self._is_last(messages)
         else:
             told, messages = self._read()
-        events = [(self.chair, event) for event in told]
+        events = [(self.chair, event) for event in told] if told else []
         if messages:
             events.append((self.chair, Received(messages, self.spec.name)))
         return events
@@ -163,13 +166,13 @@ class Port:
         """What is there; nothing only where nothing more is there."""
         links, riders = self.links, self.riders
         told: list[Event] = []
+        self.more = True
         if self.stirred or self.news:  # who was accepted is heard of before anything of it is read
             self.stirred = False
             told = self.hear()
         while True:
             messages = self._receive(self.socket, self.batch, self.spec.kind)
             empty = not messages
-            self.more = not self._is_last(messages)
             if self.guard is not None:
                 messages = self.guard.taken(messages)
             if links is not None:

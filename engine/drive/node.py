@@ -226,8 +226,7 @@ class Node:
         for _ in range(ROUNDS):
             if not touched or began > until:
                 return
-            port = next(iter(touched))
-            del touched[port]
+            port, _ = touched.popitem(last=False)
             events = port.receive()
             if events:
                 if port.more:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -31,7 +32,7 @@ class Ports:
         say: Callable[[str], None],
     ) -> None:
         """``post``: have the node's thread do something. ``say``: tell an operator what can not be done."""
-        self.touched: dict[AnyPort, None] = {}
+        self.touched: OrderedDict[AnyPort, None] = OrderedDict()  # a dict finds its first behind all that has gone
         self._context, self._selector, self._post, self._say = context, selector, post, say
         self._companies: dict[tuple[str, ...], Company] = {}  # by endpoints
 

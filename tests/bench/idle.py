@@ -16,9 +16,11 @@ from pathlib import Path
 from statistics import median
 
 from engine.catalogue import SYSTEMS
+from engine.drive.collector import collecting
 from engine.labs.live import LiveLab
 from engine.protocols.roundrobin.machine import On
 from tests.bench.figures import RUNS, digits, table
+from tests.bench.peers import Foul
 from tests.bench.stage import PYTHON, Stage
 
 CROWDS = (1_000, 10_000)
@@ -36,6 +38,8 @@ def section(quick: bool) -> None:
             child = stage.launch(PYTHON, "-m", "tests.bench.idle", str(workers))
             assert child.stdout is not None
             samples = [json.loads(line) for line in child.stdout]
+            if child.wait() or not all(beats for _, beats in samples):
+                raise Foul(f"{workers:,} workers can not live: the machine is too busy")
         threads = [median(took.get(name, 0.0) / beats for took, beats in samples) for name in (*SHOWN.values(), REST)]
         whole = median(sum(took.values()) / beats for took, beats in samples)
         pace = median(beats for _, beats in samples) / WATCHED
@@ -65,7 +69,7 @@ def pings(lab: LiveLab) -> int:
 
 def main(workers: int) -> int:
     """Live for a while."""
-    with LiveLab(SYSTEMS["roundrobin"], workers=workers) as lab:
+    with collecting(), LiveLab(SYSTEMS["roundrobin"], workers=workers) as lab:
         time.sleep(SETTLE)
         for _ in range(RUNS):
             count, before = pings(lab), spent()

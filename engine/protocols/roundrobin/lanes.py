@@ -53,7 +53,8 @@ class Lanes:
         _note(self.ours, peer, wire.is_ours(ident))
         _note(self.peers, peer, answer is not None)
         if answer is None:
-            self._unpack(peer, out)
+            if peer in self._deliveries or peer in self._results:
+                self._unpack(peer, out)
         elif not self.shares and wire.agreement(answer)[1]:
             self.shares = True
             out.append(Share(True))

@@ -116,11 +116,17 @@ class Link:
         """Take a PONG; False if no PING waits for it. ``up``, ``number``, ``denied``, ``packs``, ``shares`` show what
         it said.
         """
-        denial = wire.disowned(self._ident)
-        self.denied = denial is not None and wire.answers(ident, denial)
-        if not self.waits or not (self.denied or wire.answers(ident, self._ident)):
-            return False
-        self.packs, self.shares = wire.agreement(ident)
+        if ident == self._ident:  # it echoes: nothing is denied, and nothing agreed to
+            self.denied = False
+            if not self.waits:
+                return False
+            self.packs = self.shares = False
+        else:
+            denial = wire.disowned(self._ident)
+            self.denied = denial is not None and wire.answers(ident, denial)
+            if not self.waits or not (self.denied or wire.answers(ident, self._ident)):
+                return False
+            self.packs, self.shares = wire.agreement(ident)
         self.waits = False
         self.rtt, self.heard, self._since = now - self._asked_at, now, now
         self._taken.heard(now)

@@ -137,8 +137,8 @@ class Worker:
         """The next heartbeat, the next repeated REGISTER, the next slowed answer, or the end of the goodbye."""
         if self.state == Does.LEFT:
             return NEVER
-        at = min(self.link.wake_at(), self._register_at)
-        return min(at, self._held[0][0] + self.delay if self._held else self._leave_by)
+        at, other = self.link.wake_at(), self._held[0][0] + self.delay if self._held else self._leave_by
+        return min(at, self._register_at, other)
 
     def check(self) -> None:
         """What is held is held in order and within bounds; timers belong to states."""
@@ -306,7 +306,7 @@ class Worker:
         self._serve(now, out)
         self._flush(out)  # the link may open anew
         commands = self.link.tick(now)
-        if any(type(command) is Reopen for command in commands):
+        if len(commands) > 1 and any(type(command) is Reopen for command in commands):
             self._relink(On.NO_PONG, commands, out)
         else:
             out += commands

@@ -59,6 +59,13 @@ def test_another_program_under_the_same_name_gets_what_was_collected_over_the_se
         Send([b"w", b"", wire.VERSION, wire.RESPONSE, ident(2), b"data", b"", b"v"]),
     ]
     lanes.check()
+    lanes.pinged(b"w", ASK, out)
+    lanes.deliver(b"w", b"c", task(1), out)
+    lanes.pinged(b"w", ident(8), out)
+    lanes.pinged(b"w", ASK, out)
+    lanes.relay(b"w", ident(2), b"v", b"data", out)
+    lanes.pinged(b"w", ident(8), out)
+    assert out[:2] == out[2:], "one without the other"
 
 
 def test_a_broker_that_does_not_pack_echoes() -> None:

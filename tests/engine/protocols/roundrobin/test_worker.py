@@ -25,7 +25,7 @@ from engine.core import (
 from engine.parts.orders import Leave, Pack, Slots, Slow
 from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
-from engine.protocols.roundrobin.machine import Does
+from engine.protocols.roundrobin.machine import Does, On
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.worker import Worker
 from tests.helpers.roundrobin import PACE, Desk, ident
@@ -207,6 +207,7 @@ def test_a_link_that_never_opens_is_tried_for_ever() -> None:
         sent = bench.at(bench.core.wake_at())
         assert [frames[2] for frames in sent] == [wire.PING] and bench.state == Does.LINKING
     assert bench.notes == [] and len(bench.others) == 16
+    assert dict(bench.core.snapshot(bench.now).walked) == {(Does.LINKING, On.NO_PONG): 16}
 
 
 # ---- tasks ----------------------------------------------------------------------------------------------------------
