@@ -40,6 +40,7 @@ QUICK = (
     "console/widgets",
     "console/cli",
 )
+FIRST = ("test_tidy.py", "test_packaging.py", "terminal")  # one long test that began last would keep one processor idle
 DEAR = ("console/cli/test_explore", "console/cli/test_outside", "console/cli/test_queues.py")  # walks, and processes
 
 
@@ -108,10 +109,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of these folders as quick, but for those that search for examples or start a console."""
+    """Mark the tests of these folders as quick, but for those that search for examples or start a console; the longest
+    tests begin first.
+    """
+    items.sort(key=lambda item: place(item.path))
     for item in items:
         if quick(item.path) and not item.get_closest_marker("hypothesis") and not starts_a_console(item):
             item.add_marker(pytest.mark.quick)
+
+
+def place(path: Path) -> int:
+    """Which of ``FIRST`` a file belongs to; behind all of them for the others, whose order stays."""
+    name = path.relative_to(TESTS).as_posix()
+    return next((i for i, start in enumerate(FIRST) if name.startswith(start)), len(FIRST))
 
 
 def starts_a_console(item: pytest.Item) -> bool:
