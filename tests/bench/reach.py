@@ -56,7 +56,7 @@ class Pace(NamedTuple):
         return rounds(contenders, self.seconds, first, self.rounds)
 
 
-QUICK, FULL = Pace(0.1, 3), Pace(1.0, 9)
+QUICK, FULL = Pace(0.1, 3), Pace(1.0, 7)
 
 
 def section(quick: bool, commit: str | None = None) -> None:
