@@ -107,7 +107,9 @@ def without(workers: int, apart: bool) -> Iterator[Give]:
 
         def asked(line: str) -> Any:
             tell(child, line)
-            return json.loads(said(child))
+            if not (answer := said(child)):
+                raise Foul("the lab without a screen has ended")
+            return json.loads(answer)
 
         wait(lambda: asked(COUNT), workers)
 
