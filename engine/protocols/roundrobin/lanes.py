@@ -68,24 +68,24 @@ class Lanes:
 
     def deliver(self, worker: bytes, client: bytes, task: Frames, out: list[Command]) -> None:
         """A task, to a worker."""
-        if worker not in self.peers or (len(task) > wire.PLAIN and not packed.fits(task)):
-            out.append(send((wire.delivery(worker, client, task), MAIN)))
-            return
-        batch = self._deliveries.get(worker)
-        if batch is None:
-            batch = self._deliveries[worker] = []
+        batch = self._deliveries.get(worker) if self._deliveries else None
+        if batch is None or len(task) > wire.PLAIN:
+            if worker not in self.peers or not packed.fits(task):
+                out.append(send((wire.delivery(worker, client, task), MAIN)))
+                return
+            batch = self._deliveries.setdefault(worker, [])
         batch += (client, task)
         if len(batch) == _DELIVERIES:
             out.append(Send([worker, packed.deliveries(self._deliveries.pop(worker))]))
 
     def relay(self, client: bytes, ident: bytes, worker: bytes, data: bytes | None, out: list[Command]) -> None:
         """An answer, to its client; ``data``: None for a reply without."""
-        if client not in self.peers or (data is not None and len(data) > packed.SMALL):
-            out.append(Send(wire.relayed(client, ident, worker, data)))
-            return
         batch = self._results.get(client)
-        if batch is None:
-            batch = self._results[client] = []
+        if batch is None or data is not None:
+            if client not in self.peers or (data is not None and len(data) > packed.SMALL):
+                out.append(Send(wire.relayed(client, ident, worker, data)))
+                return
+            batch = self._results.setdefault(client, [])
         batch += (ident, worker, data)
         if len(batch) == _RESULTS:
             out.append(Send([client, packed.results(self._results.pop(client))]))
