@@ -6,20 +6,26 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
+import msgpack
 import psutil
 import pytest
 import zmq
 
 from engine.catalogue import SYSTEMS
+from engine.core import Socket
 from engine.drive.node import Node
+from engine.drive.security import keys
 from engine.drive.security.curve import Curve
-from engine.drive.sockets import Context, make_context
+from engine.drive.sharing import envelope
+from engine.drive.sockets import Context, make_context, open_socket
 from engine.feed import Feed
 from engine.parts.bulk import BulkSpec
 from engine.parts.orders import Slow
 from engine.parts.view import BrokerView
+from engine.protocols.roundrobin import messages as wire
 from tests.helpers.processes import WAIT, free_endpoint, until
 
 MANY = 10
@@ -41,7 +47,7 @@ class Rig:
         """The node of this name."""
         if name not in self._nodes:
             feed = self.feeds[name] = Feed()
-            context = make_context(curve=curve)
+            context = make_context(lambda note: feed.fact(note, name, 0.0), curve=curve)
             node = Node(name, context, feed)
             node.start()
             self._nodes[name] = node, context
@@ -62,9 +68,9 @@ class Rig:
         seat = SYSTEM.worker(self.options(**options), self.at, nonce, 10)
         self.node(node, curve).seat(f"worker-{nonce}", seat).result(WAIT)
 
-    def run(self, n: int, kind: Any = "ping", size: int = 0, **options: Any) -> None:
+    def run(self, n: int, kind: Any = "ping", size: int = 0, curve: Curve | None = None, **options: Any) -> None:
         """Begin to have so many tasks done."""
-        node = self.node("client")
+        node = self.node("client", curve)
         if not node.names():
             node.seat("client", SYSTEM.client(self.options(**options), self.at, next(self._nonces))).result(WAIT)
         until(lambda: node.ask("client").result(WAIT).linked)
@@ -75,7 +81,7 @@ class Rig:
 
     def stop(self, name: str) -> None:
         node, context = self._nodes.pop(name)
-        assert node.stop(WAIT) and node.dead is None
+        assert node.stop(WAIT) and node.dead is None, node.dead
         context.term()
 
     def close(self) -> None:
@@ -196,3 +202,31 @@ def test_a_stranger_gets_nowhere_with_what_is_nearly_wrapped(rig: Rig) -> None:
     assert rig.states() == ["ready"] * 2
     rig.run(100)
     rig.succeeds(100)
+
+
+def test_with_keys_riders_speak_under_their_connections_key_and_under_no_others_name(rig: Rig, tmp_path: Path) -> None:
+    for name, role in {"depot": "broker", "w1": "worker", "w2": "worker", "c1": "client"}.items():
+        keys.authorize(tmp_path, keys.make(tmp_path, name, role)._replace(secret=""))
+    rig.workers(3, curve=Curve(tmp_path, "w1", "depot"))
+    rig.broker(curve=Curve(tmp_path, "depot"))
+    until(lambda: rig.states() == ["ready"] * 3 and len(rig.connected()) == 1)
+    thief, owned = Curve(tmp_path, "w2", "depot"), f"{rig.at}:1".encode()
+    with make_context(curve=thief) as context:
+        spec = Socket("dealer", connect=(rig.at,), routing_id=b"thief")
+        stranger = open_socket(context, spec, curve=thief)
+        stranger.set(zmq.SNDTIMEO, int(WAIT * 1000))
+        ping = wire.link_ping(wire.link_id(1, shares=True))
+        stranger.send(envelope.MAGIC + msgpack.packb([[b"its own", *ping], [owned, *ping]]))
+        until(lambda: rig.told("broker", "uses the name of another key's peer"))
+        stranger.close()
+    rig.workers(2, "intruders", Curve(tmp_path, "c1", "depot"), heartbeat=0.1, expiry=10.0)
+    walked = {("registering", "no RESPONSE for a heartbeat"): 3}
+    intruder = rig.node("intruders")
+    name = intruder.names()[-1]
+    until(lambda: walked.items() <= {key: min(n, 3) for key, n in intruder.ask(name).result(WAIT).walked}.items())
+    assert rig.states() == ["ready"] * 3, "who has no right to may ask, as any client, and does not register"
+    rig.run(100, curve=Curve(tmp_path, "c1", "depot"))
+    rig.succeeds(100)
+    keys.revoke(tmp_path, "w1")
+    until(lambda: rig.states() != ["ready"] * 3, "whose key is revoked")
+    until(lambda: "ready" not in rig.states())

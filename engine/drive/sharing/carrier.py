@@ -4,6 +4,7 @@ The rules of this file:
 
 - Its routing id is one that names nobody. Everything that goes over it is wrapped.
 - What riders send within one round of their node's loop goes together: ``receive`` sends it before it looks what came.
+- Riders are told what came a few at a time, as many as are quick: what one takes long for keeps no answer of another.
 - It is never made anew by libzmq: at the other end might be another broker, which was not asked.
 - A rider that begins says first that its id is gone, and so does one that leaves. What comes before the broker has
   answered that is meant for whoever had this id before, and is dropped.
@@ -12,6 +13,7 @@ The rules of this file:
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -25,7 +27,7 @@ from engine.drive.sharing.envelope import unwrap, wrap
 from engine.drive.sharing.ride import Ride
 from engine.drive.sockets import Context
 
-BATCH = 16  # messages that are taken at a time
+TAKEN = 16  # messages that are taken at a time
 
 
 class Told(Protocol):
@@ -54,7 +56,7 @@ class _Nobody:
 class Carrier(Port):
     """``way``: what riders have sent and is to go next. ``heard``: when anything came; ``opened``: since when it is."""
 
-    __slots__ = ("_awaited", "_company", "heard", "opened", "stands", "way")
+    __slots__ = ("_awaited", "_company", "_due", "heard", "opened", "stands", "way")
 
     def __init__(self, spec: Spec, context: Context, company: Told) -> None:
         """Open it; raises zmq.ZMQError."""
@@ -65,7 +67,7 @@ class Carrier(Port):
         self.way: list[Frames] = []
         self.heard = self.opened = time.monotonic()
         self.stands = False
-        self.batch = BATCH
+        self._due: deque[tuple[HostedCore, Event]] = deque()  # what came, and riders have still to be told
 
     def _watch(self, socket: ZSocket) -> None:
         socket.set(zmq.RECONNECT_IVL, -1)
@@ -88,11 +90,14 @@ class Carrier(Port):
                     self._company.down()
                 if self.socket.closed:
                     return []
-        events = self.put()
-        messages = self._receive(self.socket, self.batch, "dealer")
-        if messages:
-            events += self._given(messages)
-        return events
+        refused = self.put()
+        due = self._due
+        while not due and (messages := self._receive(self.socket, TAKEN, "dealer")):
+            due.extend(self._given(messages))
+        if len(due) <= self.batch:
+            self._due = deque()
+            return refused + list(due)  # none only where nothing more is there: nobody looks again of itself
+        return refused + [due.popleft() for _ in range(self.batch)]
 
     def put(self) -> list[tuple[HostedCore, Event]]:
         """Send what riders have sent; what is refused of it."""

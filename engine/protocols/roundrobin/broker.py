@@ -307,7 +307,8 @@ class Broker(Operated):
             if denial is not None:
                 self.denied += 1
                 ident = denial
-                table.elsewhere(peer, On.PING, If.CLAIMS)
+                if peer not in table.lost:  # else another peer's PING under that name was counted
+                    table.elsewhere(peer, On.PING, If.CLAIMS)
         ident = self.pool.lanes.pinged(peer, ident, out)
         self.pool.lanes.flush(out)  # a worker that said goodbye takes the PONG for the end of what it was given (R10)
         out.append(Send([peer, *wire.link_pong(ident)]))

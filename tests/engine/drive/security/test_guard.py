@@ -100,6 +100,19 @@ def test_a_name_belongs_to_its_first_key_until_that_is_revoked(world: World) -> 
     assert world.came(A, world.users["w2"], OTHER)
 
 
+def test_one_that_shares_a_connection_has_its_key_and_the_connection_answers_for_its_name(world: World) -> None:
+    world.came(A, world.users["w1"], FD)
+    world.came(B, world.users["w2"], OTHER)
+    world.links.told.clear()
+    user = world.users["w2"]
+    assert world.guard.judge(b"rider", user, OTHER, B) and world.guard.users[b"rider"] == user
+    assert not world.guard.judge(A, user, OTHER, B) and world.hung_up == [(OTHER, AT)]
+    assert world.guard.cut == {B: OTHER} and world.links.told == [Disconnected("main", B)], (
+        "and not of whose name it is"
+    )
+    assert world.guard.users[A] == world.users["w1"]
+
+
 def test_what_a_role_may_not_say_is_dropped_and_the_rest_is_taken(world: World) -> None:
     assert (
         world.came(A, world.users["w1"], FD) and world.came(B, world.users["c1"], OTHER) and world.came(b"own", b"", -1)

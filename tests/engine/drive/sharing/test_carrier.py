@@ -11,7 +11,7 @@ import zmq
 from engine.core import Event, Frames, Received, Seat, Send, Socket, Unsent
 from engine.drive import hosted
 from engine.drive.hosted import HostedCore
-from engine.drive.sharing.carrier import Carrier
+from engine.drive.sharing.carrier import TAKEN, Carrier
 from engine.drive.sharing.envelope import MAGIC, SMALL, unwrap, wrap
 from engine.drive.sharing.ride import Ride
 from engine.drive.sockets import make_context
@@ -70,6 +70,7 @@ def rig() -> Iterator[tuple[Rig, Carrier]]:
         router.bind("inproc://broker")
         made = Rig(router)
         carrier = Carrier(SPEC, context, made)
+        carrier.batch = 64
         for ride in made.rides.values():
             ride.board(carrier.way, carrier, 0.0)
         yield made, carrier
@@ -123,6 +124,30 @@ def test_what_was_meant_for_whoever_had_an_id_before_is_dropped(rig: tuple[Rig, 
     assert world.came() == [[b"a"], [b"a"], [b"a", b"anew"]]
     assert world.gives(carrier, [b"a", b"old"], [b"a"], [b"a", b"older"], [b"b", b"1"]) == [("b", Received([[b"1"]]))]
     assert world.gives(carrier, [b"a"], [b"a", b"new"]) == [("a", Received([[b"new"]]))]
+
+
+def test_nothing_is_left_unread_that_nobody_would_look_for_again(rig: tuple[Rig, Carrier]) -> None:
+    """What is of no rider gives no event, and where a port gives none its node sleeps until something new comes."""
+    world, carrier = rig
+    carrier.part(b"a")
+    carrier.receive()
+    for message in [[b"nobody", b"x"]] * (TAKEN + 1) + [[b"a"], [b"a", b"1"]]:
+        world.router.send_multipart([b"carrier", *next(wrap([message]))[0]])
+    got: list[tuple[str, Event]] = []
+    while not got:
+        got = world.hears(carrier)
+    assert got == [("a", Received([[b"1"]]))]
+
+
+def test_riders_are_told_as_many_at_a_time_as_are_quick(rig: tuple[Rig, Carrier]) -> None:
+    world, carrier = rig
+    carrier.part(b"nobody")
+    carrier.receive()
+    carrier.batch = 1
+    assert world.gives(carrier, [b"a", b"1"], [b"b", b"2"]) == [("a", Received([[b"1"]]))]
+    world.sends(b"a", b"done")
+    assert [(chair.name, event) for chair, event in carrier.receive()] == [("b", Received([[b"2"]]))]
+    assert world.came() == [[b"nobody"], [b"a", b"done"]], "what one has said does not wait for the other"
 
 
 def test_what_the_socket_does_not_take_waits_and_beyond_is_refused_to_each(

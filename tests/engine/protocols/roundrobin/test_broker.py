@@ -274,6 +274,16 @@ def test_r4_who_takes_itself_for_registered_and_is_not_is_told() -> None:
     assert front.told([b"w", *wire.link_ping(claim)]) == [[b"w", *wire.link_pong(denial)]]
 
 
+def test_r14_who_claims_a_lost_workers_name_behind_one_that_does_not_is_told_and_nobody_dies() -> None:
+    front = front_with(b"w")
+    front.do(Disconnected(peer=b"w"))
+    stranger, claim = wire.link_id(1), wire.link_id(7, claim=True)
+    assert front.told([b"w", *wire.link_ping(stranger)]) == [[b"w", *wire.link_pong(stranger)]]
+    assert front.told([b"w", *wire.link_ping(claim)]) == [[b"w", *wire.link_pong(wire.link_id(7))]]
+    assert front.broker.denied == 1 and front.states == {b"w": "lost"}
+    assert front.join(b"w") == [[b"w", *REGISTERED]] and front.states == {b"w": "ready"}
+
+
 def test_r10_a_drained_worker_stays_empty_until_it_leaves_or_drains_no_more() -> None:
     front = front_with(b"w", slots=1)
     claim = wire.link_id(7, claim=True)
