@@ -39,7 +39,7 @@ def carry_out(command: Command, control: Path, endpoint: str, scripts: Path) -> 
     else:
         request = request_of(command)
     answer = ask(request, control, endpoint)
-    if isinstance(answer, frontend.Refused):
+    if isinstance(answer, frontend.Refusal):
         if made is not None:
             os.unlink(made)  # nobody runs it
         raise Refused(f"{command.name}: {answer.why}")

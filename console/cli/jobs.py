@@ -31,7 +31,7 @@ from engine.protocols.conversation.frontend import (
     JobRow,
     JobsListed,
     ListJobs,
-    Refused,
+    Refusal,
     Release,
     Request,
     Stopping,
@@ -101,8 +101,8 @@ class Desk:
                 self.order(request._replace(again=True))
             if self.signals.wait(STEP):
                 return None
-        self.refused = isinstance(answer, Refused) and not again
-        if answer is not None and not isinstance(answer, Refused):
+        self.refused = isinstance(answer, Refusal) and not again
+        if answer is not None and not isinstance(answer, Refusal):
             return answer
         about = f"job {request.job_id}: " if isinstance(request, (Hold, Release, CancelJob)) else ""
         tell(unanswered(SYSTEM, self._endpoint) if answer is None else about + clean(answer.why))

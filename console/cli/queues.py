@@ -33,13 +33,14 @@ from engine.drive.pipelinerecord import read_back
 from engine.drive.queuedriver import load_config, run_driver
 from engine.drive.queuefolders import QUEUE_MODE
 from engine.drive.queueview import sorted_out
+from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.write import Journal
 from engine.labs.queueorders import said
 from engine.labs.record import begin
 from engine.protocols.diskqueue import SYSTEM, names
 from engine.protocols.diskqueue.books import entries, whole
-from engine.protocols.diskqueue.config import DriverConfig, Refused, driver_config
+from engine.protocols.diskqueue.config import DriverConfig, driver_config
 from engine.protocols.diskqueue.driver import Command, Event
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import PipelineView

@@ -18,7 +18,7 @@ from console.cli.runs import follow, met, one_line, send_traces
 from console.cli.signals import Signals
 from console.cli.standing import is_service, reload, watched
 from console.cli.streams import Progress, announce, result, tell, unanswered
-from console.cli.told import Told, of_broker, of_run, table
+from console.cli.told import RoleLog, of_broker, of_run, table
 from console.commands import WORDS, Command, Word
 from console.history import History
 from engine.drive.waiting import wait_until
@@ -49,7 +49,7 @@ def broker(options: Namespace, flags: list[Flag]) -> int:
     bind = (options.bind,) if options.bind else settings.bind or usual
     given = {"journal": options.journal, "trust": options.trust, "listens": control_of(options)}
     lab = lab_of(settings, bind=bind, client=False, **given)
-    told = Told(lab, options.level)
+    told = RoleLog(lab, options.level)
     looks = 0
 
     def shown() -> None:
@@ -87,7 +87,7 @@ def worker(options: Namespace, flags: list[Flag]) -> int:
     count = options.count if options.count is not None else 0 if sys.stdin.isatty() else 1
     asked = {"connect": connect, "workers": count, "journal": options.journal, "trust": options.trust}
     lab = lab_of(settings, broker=False, client=False, role="worker", listens=control_of(options), **asked)
-    told = Told(lab, options.level)
+    told = RoleLog(lab, options.level)
     with Signals(is_service(options)) as signals:
         with lab, watched(lab, "worker", (connect,), settings, options) as watcher:
             told.begin()
@@ -114,7 +114,7 @@ def client(options: Namespace, flags: list[Flag]) -> int:
     connect = options.connect or broker_of(settings)
     collector = options.otel and collector_of(options.otel)
     lab = lab_of(settings, connect=connect, broker=False, workers=0, journal=options.journal)
-    told = Told(lab, options.level)
+    told = RoleLog(lab, options.level)
     failed: list[str] = []
     with Signals() as signals:
         with lab:
@@ -171,7 +171,7 @@ def of_jobs(lab: LiveLab, settings: Settings) -> dict[str, Act]:
     return dict.fromkeys((word.name for word in OF_JOBS), act)
 
 
-def _of_worker(lab: LiveLab, told: Told, connect: str) -> dict[str, Act]:
+def _of_worker(lab: LiveLab, told: RoleLog, connect: str) -> dict[str, Act]:
     def bulk(command: Command) -> None:
         wanted = command.argument if isinstance(command.argument, pools.Wanted) else pools.Wanted()
         joins(lambda: lab.bulk(*wanted))
@@ -221,7 +221,7 @@ def _of_worker(lab: LiveLab, told: Told, connect: str) -> dict[str, Act]:
 
 def _of_client(
     lab: LiveLab,
-    told: Told,
+    told: RoleLog,
     settings: Settings,
     signals: Signals,
     connect: str,

@@ -17,7 +17,7 @@ TASKS, STATISTICS = 1, 5
 KEPT = 1_000  # messages; of more, the newest
 
 
-class Told(Alarms):
+class RoleLog(Alarms):
     """``level``: as on the command line; None where none was asked for: warnings and errors."""
 
     def __init__(self, lab: LiveLab, level: int | None) -> None:

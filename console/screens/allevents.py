@@ -19,7 +19,17 @@ from console.pictures.sought import LEVELS, SPANS, Said, Sought, typed
 from console.screens.filterline import FilterLine
 from console.screens.layer import Layer
 from console.text import clean
-from console.widgets.events import Group, Namer, Names, Told, counted_from, event_line, grouped, routine, zone_of
+from console.widgets.events import (
+    EventPicture,
+    Group,
+    Namer,
+    Names,
+    counted_from,
+    event_line,
+    grouped,
+    routine,
+    zone_of,
+)
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.pager import Pager
@@ -65,7 +75,7 @@ class AllEvents(FilterLine, Layer):
         self.prompt.display = False
         self.set_focus(self.page)
 
-    def show(self, picture: Told) -> None:
+    def show(self, picture: EventPicture) -> None:
         """Show a picture."""
         self._events = picture.events
         zero, now, sought = counted_from(self.app), self._now(), self._sought

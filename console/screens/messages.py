@@ -31,7 +31,7 @@ from console.sessions.cost import KEPT
 from console.sessions.session import Session
 from console.text import clean
 from console.widgets.keybar import KeyBar
-from console.widgets.messages import LadderTable, Told, TraceTable
+from console.widgets.messages import LadderTable, MessageLine, TraceTable
 from console.widgets.pager import Pager
 from console.widgets.prompt import Prompt
 from console.widgets.table import Column
@@ -68,7 +68,7 @@ class Messages(FilterLine, Layer):
         self.listened, self.table = session, table
         self.trace: Ring[Any] = session.trace or session.listen()
         self.paused = False
-        self.sieve: Filter | None = None
+        self.message_filter: Filter | None = None
         self._arrows: list[Arrow] = []
         self._limit = LEAST  # messages that the next look takes in
         self._looked_at = 0  # messages that the last one did
@@ -125,7 +125,7 @@ class Messages(FilterLine, Layer):
     def _look(self) -> None:
         """Look at as many messages as can be read quickly; with little traffic that soon is all."""
         began = time.perf_counter()
-        found = self.trace.arrows(self.sieve, self._limit, self._before)
+        found = self.trace.arrows(self.message_filter, self._limit, self._before)
         took = time.perf_counter() - began
         self._arrows, self._looked_at = found[-ROWS:], min(self._limit, len(self.trace))
         self._limit = fitting(self._limit, took, HELD if self.paused else QUICK)
@@ -136,7 +136,7 @@ class Messages(FilterLine, Layer):
         if isinstance(self.table, LadderTable):
             self.table.order = self.trace.lanes
         self.table.set_arrows(self._arrows, started, zero)
-        wanted = f" · /{clean(self.sieve.text)}" if self.sieve is not None else ""
+        wanted = f" · /{clean(self.message_filter.text)}" if self.message_filter is not None else ""
         held = " · held" if self.paused else ""
         cost = f" · {words}" if (words := self.trace.cost()) else ""
         newest = f" · newest {self._looked_at:,} looked at" if self._looked_at < len(self.trace) else ""
@@ -161,8 +161,8 @@ class Messages(FilterLine, Layer):
 
     def action_back(self) -> None:
         """Clear the filter, then the selection; then close the screen."""
-        if self.sieve is not None:
-            self.sieve = None
+        if self.message_filter is not None:
+            self.message_filter = None
             self.redraw()
         elif self.table.cursor is not None:
             self.table.release()
@@ -221,7 +221,7 @@ class Messages(FilterLine, Layer):
     @property
     def filtered(self) -> str:
         """The filter of the messages."""
-        return self.sieve.text if self.sieve else ""
+        return self.message_filter.text if self.message_filter else ""
 
     def try_filter(self, text: str) -> str:
         """A filter holds once it is entered: to look for it at each key would take too long."""
@@ -234,7 +234,7 @@ class Messages(FilterLine, Layer):
     def perform_filter(self, text: str) -> None:
         """Set a filter, or none."""
         try:
-            self.sieve = parse(text) if text else None
+            self.message_filter = parse(text) if text else None
         except BadFilter as bad:
             self.app.say(str(bad), "bad")
         self.redraw()
@@ -245,7 +245,7 @@ class TraceScreen(Messages):
 
     TITLE_WORD = "trace"
 
-    def __init__(self, session: Session[Any], history: History, columns: tuple[Column[Told], ...]) -> None:
+    def __init__(self, session: Session[Any], history: History, columns: tuple[Column[MessageLine], ...]) -> None:
         super().__init__(session, history, TraceTable(columns, id="table"))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -265,7 +265,7 @@ class LadderScreen(Messages):
 
     def action_export(self) -> None:
         """What fits the filter, the newest of it, as text and SVG."""
-        diagram = ladder(self.trace.arrows(self.sieve)[-EXPORTED:], LANES, order=self.trace.lanes)
+        diagram = ladder(self.trace.arrows(self.message_filter)[-EXPORTED:], LANES, order=self.trace.lanes)
         if not diagram.rows:
             self.app.say("there is nothing to export", "warn")
             return

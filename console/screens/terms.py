@@ -23,7 +23,7 @@ from console.widgets.table import Column
 from console.widgets.workers import COLUMNS
 
 
-class Terms(Layer):
+class ProtocolScreen(Layer):
     """Lines that are made anew from each picture; systems with more to show derive from it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.RUNS))]
@@ -83,7 +83,7 @@ class View(NamedTuple):
     """
 
     columns: tuple[Column[Shown], ...] = COLUMNS
-    screen: Callable[[], Terms] = Terms
+    screen: Callable[[], ProtocolScreen] = ProtocolScreen
     words: tuple[Word, ...] = ()
     perform: Callable[[Host, Command], bool] = lambda app, command: False
 

@@ -19,7 +19,7 @@ from console.pictures.rows import Shown, natural, short_name
 from console.screens import jobwords
 from console.screens.confirm import Confirm
 from console.screens.jobtasks import JobTasks
-from console.screens.terms import Terms, View
+from console.screens.terms import ProtocolScreen, View
 from console.terms import beside, column, term
 from console.text import clean, fit
 from console.widgets.ink import Parts
@@ -171,7 +171,7 @@ def _walk(name: str, stay: Stay, now: float, wide: bool) -> Parts:
     return parts
 
 
-class Conversation(Terms):
+class Conversation(ProtocolScreen):
     """The state map and the workers' walk above the jobs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.JOBS, *keys.RUNS))]

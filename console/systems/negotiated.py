@@ -11,7 +11,7 @@ from console import keys, units
 from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
 from console.screens.confirm import Confirm
-from console.screens.terms import Terms, View, term_lines
+from console.screens.terms import ProtocolScreen, View, term_lines
 from console.terms import beside, column, term, titled
 from console.text import clean, fit
 from console.widgets.ink import Parts
@@ -48,7 +48,7 @@ COLUMNS: tuple[Column[Shown], ...] = (
 )
 
 
-class Negotiated(Terms):
+class Negotiated(ProtocolScreen):
     """Both brokers side by side above the services and the workers."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.PAIR, *keys.RUNS))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from console import units
 from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
-from console.screens.terms import Terms, View, term_lines
+from console.screens.terms import ProtocolScreen, View, term_lines
 from console.terms import column, countdown, term
 from console.text import clean, fit
 from console.widgets.ink import Parts
@@ -34,7 +34,7 @@ COLUMNS: tuple[Column[Shown], ...] = (
 )
 
 
-class PingPong(Terms):
+class PingPong(ProtocolScreen):
     """The broker's view of each worker beside that worker's view of the broker."""
 
     def lines(self, picture: Picture, width: int) -> list[Parts]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from console import units
 from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
-from console.screens.terms import Terms, View, term_lines
+from console.screens.terms import ProtocolScreen, View, term_lines
 from console.terms import beside, titled
 from console.text import fit, label
 from console.widgets.ink import Parts
@@ -16,7 +16,7 @@ CLIENTS = 6  # whose tasks that wait are drawn
 BOXES = 24  # of them at most
 
 
-class RoundRobin(Terms):
+class RoundRobin(ProtocolScreen):
     """The table beside what waits; below them the terms of all roles."""
 
     def lines(self, picture: Picture, width: int) -> list[Parts]:

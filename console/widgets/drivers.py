@@ -12,7 +12,7 @@ from console.pictures.queuebridge import QueuePicture
 from console.text import clean, fit
 from console.widgets.ink import Parts
 from console.widgets.table import Column, Table
-from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.config import DriverTimes
 from engine.protocols.diskqueue.pipeline import DriverRow
 
 
@@ -23,7 +23,7 @@ def state_of(row: DriverRow) -> tuple[str, str, str]:
     return ("▶", "busy", "working") if row.document else ("○", "label", "idle")
 
 
-def shares(times: Times) -> tuple[tuple[str, float], ...]:
+def shares(times: DriverTimes) -> tuple[tuple[str, float], ...]:
     """Parts of a hundred that went into work, waiting for documents, waiting for room, and the rest; zeros for none."""
     whole = times.work + times.wait + times.block + times.overhead
     parts = (("work", times.work), ("wait", times.wait), ("block", times.block), ("overhead", times.overhead))

@@ -35,7 +35,7 @@ ROUTINE = 2.0  # the same of our workers' routine
 Namer = Callable[[bytes], str]
 
 
-class Told(Protocol):
+class EventPicture(Protocol):
     """What a picture must have: events, and the rows of the peers that they name."""
 
     @property
@@ -165,7 +165,7 @@ class Events(Pager, Panel):
         self._zero: float | None = None
         self._named = 0  # workers whose names were known: an event comes sooner than the picture of whom it is about
 
-    def show(self, picture: Told) -> None:
+    def show(self, picture: EventPicture) -> None:
         """Show a picture."""
         zero = counted_from(self.app)
         if picture.events is self._events and len(picture.rows) == self._named and zero == self._zero:
@@ -184,7 +184,7 @@ class NewestEvent(Panel):
         self._events: Sequence[Line] = ()
         self._zero: float | None = None
 
-    def show(self, picture: Told) -> None:
+    def show(self, picture: EventPicture) -> None:
         """Show a picture."""
         zero = counted_from(self.app)
         if picture.events is not self._events or zero != self._zero:

@@ -34,7 +34,7 @@ STATES = {
 """Glyph and ink of an arrow's state."""
 
 
-class Told(NamedTuple):
+class MessageLine(NamedTuple):
     """One arrow as a table holds it."""
 
     arrow: Arrow
@@ -43,7 +43,7 @@ class Told(NamedTuple):
     zero: float | None = None  # when the lab began, where times of the day are shown
 
 
-def key_of(told: Told) -> tuple[int, int]:
+def key_of(told: MessageLine) -> tuple[int, int]:
     """What tells arrows apart for as long as they are in the ring."""
     entry = told.arrow.ends[0]
     return entry.number, entry.part
@@ -108,7 +108,7 @@ class Tail(Table[R], Generic[R]):
 # ---- in words ----------------------------------------------------------------------------------------------------
 
 
-def _ink(told: Told) -> str:
+def _ink(told: MessageLine) -> str:
     arrow = told.arrow
     if arrow.entry.violation or arrow.state in ("lost", "refused"):
         return "bad"
@@ -117,11 +117,11 @@ def _ink(told: Told) -> str:
     return "text" if arrow.entry.decoded.leg else "label"
 
 
-def _time(told: Told, _: float, width: int) -> Parts:
+def _time(told: MessageLine, _: float, width: int) -> Parts:
     return [(fit(units.moment(told.at, told.zero), width, right=True), "label")]
 
 
-def _way(told: Told, _: float, width: int) -> Parts:
+def _way(told: MessageLine, _: float, width: int) -> Parts:
     arrow = told.arrow
     if arrow.state == "note":
         return [(fit(f"{short_name(arrow.source)} says", width), "label")]
@@ -129,17 +129,17 @@ def _way(told: Told, _: float, width: int) -> Parts:
     return [(glyph, ink), (fit(f" {short_name(arrow.source)} → {short_name(arrow.target)}", width - 1), _ink(told))]
 
 
-def _command(told: Told, _: float, width: int) -> Parts:
+def _command(told: MessageLine, _: float, width: int) -> Parts:
     ink = _ink(told)
     return [(fit(clean(told.arrow.entry.command), width), f"{ink} bold" if ink == "text" else ink)]
 
 
-def _task(told: Told, _: float, width: int) -> Parts:
+def _task(told: MessageLine, _: float, width: int) -> Parts:
     task = told.arrow.task
     return [(fit(clean(key_name(task)) if task else "", width, right=True), "accent")]
 
 
-def _fields(told: Told, _: float, width: int) -> Parts:
+def _fields(told: MessageLine, _: float, width: int) -> Parts:
     entry = told.arrow.entry
     if entry.violation:
         return [(fit(clean(entry.violation), width), "bad")]
@@ -147,16 +147,16 @@ def _fields(told: Told, _: float, width: int) -> Parts:
     return [(fit(clean(words), width), _ink(told))]
 
 
-def _size(told: Told, _: float, width: int) -> Parts:
+def _size(told: MessageLine, _: float, width: int) -> Parts:
     words = "" if told.arrow.state == "note" else units.count(told.arrow.entry.size)
     return [(fit(words, width, right=True), "label")]
 
 
-def _rule(told: Told, _: float, width: int) -> Parts:
+def _rule(told: MessageLine, _: float, width: int) -> Parts:
     return [(fit(clean(told.arrow.entry.rule), width), "label")]
 
 
-TRACE: tuple[Column[Told], ...] = (
+TRACE: tuple[Column[MessageLine], ...] = (
     Column("time", "time", 13, lambda told: told.at, _time, need=8, right=True),
     Column("way", "from → to", 24, lambda told: told.arrow.source, _way, need=9, stretch=34),
     Column("command", "command", 10, lambda told: told.arrow.entry.command, _command, need=10, stretch=14),
@@ -175,27 +175,27 @@ OF_QUEUES = tuple(
 """Of operations on files: their tasks are documents, which have names, and nothing is said with bytes."""
 
 
-class TraceTable(Tail[Told]):
+class TraceTable(Tail[MessageLine]):
     """Every message, one a row."""
 
-    def __init__(self, columns: tuple[Column[Told], ...] = TRACE, *, id: str | None = None) -> None:
+    def __init__(self, columns: tuple[Column[MessageLine], ...] = TRACE, *, id: str | None = None) -> None:
         super().__init__(
             columns, key_of, empty="nothing was said since this was opened, or nothing that fits the filter", id=id
         )
 
     def set_arrows(self, arrows: Sequence[Arrow], started: float, zero: float | None = None) -> None:
         """Show these; ``started``: what their times are counted from; ``zero``: when that was, for times of the day."""
-        self.set_rows([Told(arrow, arrow.at - started, None, zero) for arrow in arrows])
+        self.set_rows([MessageLine(arrow, arrow.at - started, None, zero) for arrow in arrows])
 
 
 # ---- as arrows ---------------------------------------------------------------------------------------------------
 
 
-class LadderTable(Tail[Told]):
+class LadderTable(Tail[MessageLine]):
     """The same as a sequence diagram."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        column: Column[Told] = Column("ladder", "", 40, lambda told: told.at, self._draw_row, stretch=1000)
+        column: Column[MessageLine] = Column("ladder", "", 40, lambda told: told.at, self._draw_row, stretch=1000)
         super().__init__(
             (column,), key_of, empty="nothing was said since this was opened, or nothing that fits the filter", id=id
         )
@@ -211,7 +211,7 @@ class LadderTable(Tail[Told]):
         diagram = ladder(arrows, self._most(), self.first, self.order)
         self.lanes = diagram.lanes
         rows = (row._replace(at=row.arrow.at - started) for row in diagram.rows)
-        self.set_rows([Told(row.arrow, row.at, row, zero) for row in rows])
+        self.set_rows([MessageLine(row.arrow, row.at, row, zero) for row in rows])
 
     def diagram(self) -> Ladder:
         """What is shown."""
@@ -230,7 +230,7 @@ class LadderTable(Tail[Told]):
         head = f"{'seconds' if self.zero is None else 'time':>{self._wide - 2}}  {names}"
         return self.line([(" ", "text"), (fit(clean(head), width - 1), "text bold")], width)
 
-    def _draw_row(self, told: Told, _: float, width: int) -> Parts:
+    def _draw_row(self, told: MessageLine, _: float, width: int) -> Parts:
         if told.row is None:
             return [(" " * width, "text")]
         wide = self._wide
@@ -240,7 +240,7 @@ class LadderTable(Tail[Told]):
         return [(f"{units.moment(told.at, told.zero):>{wide - 2}}  ", "label"), *joined(parts)]
 
 
-def _arrow_ink(told: Told, row: Row) -> str:
+def _arrow_ink(told: MessageLine, row: Row) -> str:
     ink = _ink(told)
     if ink == "text":
         return "flow" if row.source < row.target else "back"

@@ -11,13 +11,13 @@ from console.text import clean, fit
 from console.widgets.drivers import shares
 from console.widgets.ink import Inked, Parts, cells, spread
 from console.widgets.queuestrip import STATES
-from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.config import DriverTimes
 from engine.protocols.diskqueue.pipeline import StageRow
 
 _SHARES = (("work", "busy", "█"), ("wait", "faint", "░"), ("block", "warn", "▓"), ("overhead", "label", "▒"))
 
 
-def bar(times: Times, width: int) -> Parts:
+def bar(times: DriverTimes, width: int) -> Parts:
     """The shares side by side, each in its own ink and its own shade."""
     parts: Parts = []
     done, sum_ = 0, 0.0

@@ -9,8 +9,8 @@ from engine.drive import locks
 from engine.drive.pipeline import TICK, WATCHED, Pipeline
 from engine.drive.queueprocesses import search_path
 from engine.drive.queueview import tail_of
+from engine.errors import Refused
 from engine.files import safely
-from engine.protocols.diskqueue.config import Refused
 
 OUTPUT = "watchdog.out"
 PATIENCE = 60.0  # seconds until it has to watch

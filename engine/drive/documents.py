@@ -37,9 +37,9 @@ from contextlib import contextmanager
 from types import MappingProxyType, ModuleType
 
 from engine.drive import environment
+from engine.errors import Refused
 from engine.files import safely
 from engine.parts.plain import clean_lines
-from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Process, Processed
 
 Work = Callable[[Process, int], None]

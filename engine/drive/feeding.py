@@ -17,9 +17,9 @@ from engine.drive import roots
 from engine.drive.disk import Disk
 from engine.drive.queuefolders import QUEUE_MODE, make_queue
 from engine.drive.queueview import sorted_out
+from engine.errors import Refused
 from engine.files import safely
 from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Done, Rename, Sync, Touch
 from engine.protocols.diskqueue.pipeline import START, queue_folder
 

@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from engine.errors import Refused
 from engine.files import safely
 from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.config import Refused
 
 LOOKS, LOOK = 3, 0.05  # how often others may look meanwhile, and the seconds that one look takes at most
 

@@ -24,9 +24,9 @@ from engine.drive.pipelineview import Observation, given_up
 from engine.drive.queueprocesses import DriverProcesses
 from engine.drive.queueview import tail_of
 from engine.drive.recovering import Queues, looked, settle
+from engine.errors import Refused
 from engine.files import safely
 from engine.parts.orders import Leave
-from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Done, List
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import (

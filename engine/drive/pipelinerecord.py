@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from engine.files import safely
-from engine.protocols.diskqueue.config import NO_TIMES, Times
+from engine.protocols.diskqueue.config import NO_TIMES, DriverTimes
 from engine.protocols.diskqueue.pipeline import (
     CAME_SINCE,
     NEVER_RUN,
@@ -41,10 +41,10 @@ class StageTold(NamedTuple):
     reason: str
     wanted: int  # drivers
     restarts: int
-    times: Times  # of all its drivers; up to date once the watchdog has ended
+    times: DriverTimes  # of all its drivers; up to date once the watchdog has ended
 
 
-class Told(NamedTuple):
+class WatchRecord(NamedTuple):
     """All of them by name. ``ended``: why the watchdog ended; empty while it runs, and where it was killed."""
 
     ended: str
@@ -69,17 +69,17 @@ class Scribe:
             self._last = seen
 
 
-def read_back(root: str) -> Told | None:
+def read_back(root: str) -> WatchRecord | None:
     """What the watchdog of this root has left; None where there is nothing that can be read."""
     try:
         found = json.loads(safely.read(f"{root}/{RECORD}", MOST))
         stages = {name: _stage(state, *rest) for name, state, *rest in found["stages"]}
-        return Told(_fit(found["ended"], str), stages)
+        return WatchRecord(_fit(found["ended"], str), stages)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
-def told_of(told: Told | None, stage: Stage, state: WatchState, rows: tuple[DriverRow, ...]) -> StageTold:
+def told_of(told: WatchRecord | None, stage: Stage, state: WatchState, rows: tuple[DriverRow, ...]) -> StageTold:
     """A stage as another process's watchdog describes it, or left it."""
     kept = told.stages.get(stage.name) if told else None
     known = kept or StageTold("stopped", NEVER_RUN, stage.workers, 0, NO_TIMES)
@@ -95,7 +95,7 @@ def told_of(told: Told | None, stage: Stage, state: WatchState, rows: tuple[Driv
 
 def _stage(state: object, reason: object, wanted: object, restarts: object, times: object) -> StageTold:
     work, wait, block, overhead, docs = (float(one) for one in _fit(times, list))
-    spent = Times(work, wait, block, overhead, int(docs))
+    spent = DriverTimes(work, wait, block, overhead, int(docs))
     return StageTold(_STATES[_fit(state, str)], _fit(reason, str), _fit(wanted, int), _fit(restarts, int), spent)
 
 

@@ -16,7 +16,7 @@ from engine.drive.queueview import LogSight, ProcessSight, QueueSight, garbled, 
 from engine.parts.plain import several
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, Broken, Conduct
-from engine.protocols.diskqueue.config import NO_TIMES, Times
+from engine.protocols.diskqueue.config import NO_TIMES, DriverTimes
 from engine.protocols.diskqueue.explain import seat_of
 from engine.protocols.diskqueue.parameters import ParameterError, read_parameters
 from engine.protocols.diskqueue.pipeline import (
@@ -56,7 +56,7 @@ class Observation:
         self._processes = ProcessSight()
         self.conduct = Conduct()
         self.notes: list[Command] = []  # of rules that were broken, until somebody tells them
-        self._buried: dict[str, Times] = {}  # by stage: what its ended drivers had done
+        self._buried: dict[str, DriverTimes] = {}  # by stage: what its ended drivers had done
         self._samples: dict[str, deque[tuple[float, int]]] = {stage.name: deque() for stage in stages}
 
     def surveys(self, fresh: bool = False) -> dict[str, Survey]:
@@ -121,7 +121,7 @@ class Observation:
         while self._logs.broken:
             self.notes += self.conduct.add(*self._logs.broken.popleft(), at)
 
-    def bury(self, stage: str, number: str, times: Times | None) -> None:
+    def bury(self, stage: str, number: str, times: DriverTimes | None) -> None:
         """A driver has ended: keep what it did."""
         self._logs.look(self._root, stage, number)
         self._logs.forget(self._root, number)

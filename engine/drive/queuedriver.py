@@ -23,10 +23,11 @@ from engine.drive import disk, documents, environment, queuefolders
 from engine.drive.locks import number_locks
 from engine.drive.queuefolders import QUEUE_MODE
 from engine.drive.sender import Teller
+from engine.errors import Refused
 from engine.files import safely
 from engine.parts.orders import Leave
 from engine.parts.plain import clean
-from engine.protocols.diskqueue.config import DriverConfig, Refused, driver_config
+from engine.protocols.diskqueue.config import DriverConfig, driver_config
 from engine.protocols.diskqueue.driver import Command, Driver, Event
 from engine.protocols.diskqueue.operations import Process, Processed
 from engine.protocols.diskqueue.parameters import MAX_SIZE, ParameterError, read_parameters

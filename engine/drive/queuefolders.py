@@ -8,8 +8,8 @@ import secrets
 from contextlib import suppress
 
 from engine.drive.renaming import rename, stands
+from engine.errors import Refused
 from engine.files import safely
-from engine.protocols.diskqueue.config import Refused
 
 QUEUE_MODE = 0o700
 """The usual mode of a queue's folder: whoever may write in it may do anything to its documents."""

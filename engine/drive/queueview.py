@@ -22,7 +22,7 @@ import psutil
 from engine.drive.disk import STILL_NS
 from engine.files import safely
 from engine.protocols.diskqueue.conduct import ACCUSES, LOG
-from engine.protocols.diskqueue.config import Times, read_times
+from engine.protocols.diskqueue.config import DriverTimes, read_times
 from engine.protocols.diskqueue.explain import seat_of
 from engine.protocols.diskqueue.pipeline import Counts, DocumentRow, Survey, log_line, survey, worker_folder
 
@@ -144,7 +144,7 @@ class ProcessSight:
             return ProcessUse(0, 0.0)
 
 
-def times_of(root: str, number: str) -> Times | None:
+def times_of(root: str, number: str) -> DriverTimes | None:
     """A driver's timer file; None before its first."""
     try:
         with os.fdopen(

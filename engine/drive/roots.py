@@ -20,8 +20,8 @@ from dataclasses import asdict
 from typing import Annotated, Any, get_type_hints
 
 from engine.drive.queuefolders import make_queue
+from engine.errors import Refused
 from engine.files import safely
-from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.parameters import writable
 from engine.protocols.diskqueue.pipeline import MAX_WORKERS, START, Stage, check_stages, queue_folder

@@ -14,11 +14,11 @@ from typing import Any
 
 from engine.core import Note, Seat
 from engine.drive.control.place import NOWHERE
-from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
 from engine.drive.security.curve import Curve
 from engine.drive.security.users import Trust
 from engine.drive.sockets import make_context
+from engine.drive.statestore import StateStore
 from engine.drive.waiting import wait_until
 from engine.drive.wallclock import wall_offset
 from engine.errors import Refused
@@ -93,7 +93,7 @@ class LiveLab(LiveRuns):
         self._connect, self._wanted, self._slots, self._named = connect, workers, slots, pools
         self._with_broker, self._with_client = broker, client
         self._record = journal
-        self._state, self._keepsake = state, Keepsake(state)
+        self._state, self._state_store = state, StateStore(state)
         self._journal: Journal | None = None
         self._nonce = Nonces()
         self._nodes: dict[str, Node] = {}
@@ -260,7 +260,7 @@ class LiveLab(LiveRuns):
 
     def _save(self, name: str, content: bytes) -> None:
         try:
-            self._keepsake.save(self.system.name, content)
+            self._state_store.save(self.system.name, content)
         except OSError as error:
             self._lose(f"{name} could not be kept: {error}")
 
@@ -290,4 +290,4 @@ class LiveLab(LiveRuns):
         if not self.system.wall:
             return {}
         wall: dict[str, Any] = {"wall_offset": wall_offset()}
-        return wall if role == "broker" else {**wall, "saved": self._keepsake.recall(self.system.name, self._say)}
+        return wall if role == "broker" else {**wall, "saved": self._state_store.recall(self.system.name, self._say)}

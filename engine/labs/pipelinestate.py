@@ -19,7 +19,7 @@ from engine.core import Start
 from engine.drive.pipelineview import WINDOW
 from engine.parts.view import Incident
 from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.config import NO_TIMES, Times, read_times
+from engine.protocols.diskqueue.config import NO_TIMES, DriverTimes, read_times
 from engine.protocols.diskqueue.explain import number_of, stage_of
 from engine.protocols.diskqueue.operations import Append, Done, List, Process, Remove, Rename, Take, Touch, WriteOut
 from engine.protocols.diskqueue.pipeline import (
@@ -50,7 +50,7 @@ class _Driver:
     number: str
     pid: int = 0
     since: float = 0.0  # wall clock
-    times: Times = NO_TIMES
+    times: DriverTimes = NO_TIMES
     leaving: bool = False
 
 
@@ -62,7 +62,7 @@ class Scene:
         self.files: dict[str, dict[str, None]] = {place.folder: {} for place in queues}
         self.ready: dict[str, int] = dict.fromkeys(self.files, 0)
         self._drivers: dict[str, _Driver] = {}  # by seat
-        self._buried: dict[str, Times] = {}  # by stage: what its ended drivers had done
+        self._buried: dict[str, DriverTimes] = {}  # by stage: what its ended drivers had done
         self._watch: WatchState = "absent"
         self._views: tuple[StageView, ...] = ()
         self.fresh: list[str] = []  # names that the last event brought

@@ -15,7 +15,7 @@ from engine.errors import Refused
 from engine.feed import Feed
 from engine.labs.content import QueueLab
 from engine.labs.health import Health
-from engine.protocols.diskqueue import SYSTEM, config
+from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.pipeline import MAX_WORKERS, PipelineView, StageRow
 from engine.protocols.diskqueue.watchdog import KillDriver, PauseStage, ResumeStage, SetWorkers
 
@@ -133,7 +133,7 @@ def fed(pipeline: Pipeline, paths: Sequence[str], say: Callable[[Note], None]) -
         done = feeding.feed(
             pipeline.root, paths, mode=pipeline.options.queue_mode, told=partial(pipeline.told, "feeder")
         )
-    except config.Refused as error:
+    except Refused as error:
         say(Note("bad", f"no file is fed: {error}"))
         return 0
     for one in done:

@@ -35,7 +35,7 @@ from engine.labs.health import Health
 from engine.labs.queueorders import QueueOrders, fed
 from engine.labs.record import begin
 from engine.parts.orders import Leave
-from engine.protocols.diskqueue import SYSTEM, config, names
+from engine.protocols.diskqueue import SYSTEM, names
 from engine.protocols.diskqueue.books import entries, whole
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import (
@@ -112,18 +112,15 @@ class LiveQueueLab(QueueOrders):
         """Start everything, or only watch what others have started. Raises Refused where there is no pipeline."""
         if self.demonstration:
             try:
-                self._scratch = LockedTempDir("roundhouse-")
+                self._temp = LockedTempDir("roundhouse-")
             except OSError as error:
                 raise Refused(f"no temporary folder for the demonstration: {error.strerror or error}") from None
-            self.root = self._scratch.path
+            self.root = self._temp.path
             self._pipeline = Pipeline(self.root, STAGES, self.options, self._say, bound=True, trust=self._trust)
         else:
-            try:
-                self._pipeline = Pipeline.open(self.root, self._say, self._trust)
-            except config.Refused as error:
-                raise Refused(str(error)) from None
+            self._pipeline = Pipeline.open(self.root, self._say, self._trust)
             if not self.watches:
-                self._check_root()
+                self._pipeline.check_root()
                 self.watches = self._pipeline.watched() or bool(self._pipeline.show().drivers)
             present = whole(entries([queue.counts for queue in self._pipeline.show().queues])).total
             self._fed.append((0.0, present))
@@ -157,7 +154,7 @@ class LiveQueueLab(QueueOrders):
             self._journal.close()
             self.unkept += [self._journal.lost] if self._journal.lost else []
         if self.demonstration:
-            self._scratch.close()
+            self._temp.close()
 
     def health(self) -> Health:
         """Threads that have ended by an error."""
@@ -241,17 +238,11 @@ class LiveQueueLab(QueueOrders):
         return thread
 
     def _listen(self, ear: Ear, attach: Callable[[Ear], None]) -> None:
-        self._check_root()  # a socket is made in it
+        self._pipeline.check_root()  # a socket is made in it
         try:
             attach(ear)
         except OSError as error:
             raise Refused(f"drivers can not be listened to in {self.root}: {error.strerror or error}") from None
-
-    def _check_root(self) -> None:
-        try:
-            self._pipeline.check_root()
-        except config.Refused as error:
-            raise Refused(str(error)) from None
 
     def _begin(self, path: Path) -> Journal:
         try:
@@ -259,7 +250,7 @@ class LiveQueueLab(QueueOrders):
             self._listen(journal, self._pipeline.record)
         except Refused:
             if self.demonstration:
-                self._scratch.close()
+                self._temp.close()
             raise
         return journal
 

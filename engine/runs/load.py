@@ -31,7 +31,7 @@ class Afar(NamedTuple):
 PARTS = 16  # buckets of a record between a duration and its double
 
 
-class Crew(NamedTuple):
+class WorkerCount(NamedTuple):
     """The workers that a run had, and their slots together; None: not known."""
 
     workers: int | None
@@ -45,7 +45,7 @@ class Watch:
         self._lag: float | None = None
         self._hertz: float | None = None
         self._ended = False
-        self._crew: Crew | None = None
+        self._crew: WorkerCount | None = None
 
     def look(self, lag: float, hertz: float | None) -> None:
         """The slowest loop is so many seconds late now, a screen is drawn so often a second; None: there is none."""
@@ -59,14 +59,14 @@ class Watch:
         """Stop counting: later records of this run stay the same."""
         self._ended = True
 
-    def crew(self, broker: BrokerView | None) -> Crew:
+    def crew(self, broker: BrokerView | None) -> WorkerCount:
         """The workers of this broker; after the run, those that were there when first asked."""
         if self._crew is not None:
             return self._crew
-        crew = Crew(None, None)
+        crew = WorkerCount(None, None)
         if broker is not None:
             there = [row.slots for row in broker.workers if row.state not in ("lost", "drain")]
-            crew = Crew(len(there), sum(there))
+            crew = WorkerCount(len(there), sum(there))
         if self._ended:
             self._crew = crew
         return crew

@@ -122,7 +122,7 @@ def answer_in_words(body: bytes) -> str:
             return f"[{ref}] accepted {job_id}"
         case frontend.Stopping(ref):
             return f"[{ref}] {told_in.stops(answer)}"
-        case frontend.Refused(ref, why):
+        case frontend.Refusal(ref, why):
             return f"[{ref}] refused: {why}"
         case frontend.TaskEnded(ref, job_id, task, _, status, data):
             return f"[{ref}] task {job_id}/{task} {status}" + ("" if data is None else f" {len(data)} bytes")

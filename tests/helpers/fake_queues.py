@@ -19,7 +19,7 @@ from engine.feed import Feed
 from engine.labs.content import QueueLab
 from engine.labs.health import Health
 from engine.protocols.diskqueue import SYSTEM
-from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.config import DriverTimes
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Counts, DocumentRow, DriverRow, Holder, PipelineView, QueueRow, StageRow
 from engine.protocols.diskqueue.transitions import Line
@@ -29,7 +29,7 @@ from tests.helpers.settle import QuietPilot
 
 EPOCH = 1_750_000_000.0  # wall clock of the picture
 EVIL = "[/red]\x1b[2J\u202e.txt"  # an id that steers terminals and markup
-TIMES = Times(6.0, 3.0, 1.0, 0.0, 20)
+TIMES = DriverTimes(6.0, 3.0, 1.0, 0.0, 20)
 
 
 def a_view(**changes: Any) -> PipelineView:

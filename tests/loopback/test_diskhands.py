@@ -18,8 +18,9 @@ from engine.core import Exit, Note, Start, Started, Woken
 from engine.drive import disk, documents
 from engine.drive.disk import Disk
 from engine.drive.feeding import feed
+from engine.errors import Refused
 from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.config import DriverConfig, Refused
+from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.driver import Driver
 from engine.protocols.diskqueue.operations import Done, Operation, Process, Processed
 from engine.protocols.diskqueue.transitions import recover

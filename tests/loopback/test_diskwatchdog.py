@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.drive.pipeline import Pipeline
+from engine.errors import Refused
 from engine.parts.orders import Leave
 from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
 from engine.protocols.diskqueue.watchdog import KillDriver

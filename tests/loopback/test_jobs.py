@@ -21,7 +21,7 @@ from engine.protocols.conversation.frontend import (
     CancelJob,
     Hold,
     ListJobs,
-    Refused,
+    Refusal,
     Release,
     StopWorkers,
     Submit,
@@ -246,7 +246,7 @@ def test_over_the_open_port_nothing_but_ping_and_data_is_served(shop: Shop) -> N
         ):
             peer.send(pack_request(7, request))
             said = answer(peer.recv())
-            assert isinstance(said, Refused) and "takes ping and data alone" in said.why
+            assert isinstance(said, Refusal) and "takes ping and data alone" in said.why
         peer.send(pack_request(8, Submit(described._replace(command=":ping"))))
         assert isinstance(answer(peer.recv()), TaskEnded)
     assert shop.jobs() == [] and not ran.exists()

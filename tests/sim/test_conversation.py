@@ -18,7 +18,7 @@ from engine.protocols.conversation.frontend import (
     Accepted,
     Hold,
     JobEnded,
-    Refused,
+    Refusal,
     Release,
     Stopping,
     StopWorkers,
@@ -76,7 +76,7 @@ class Asker:
                 self.ended.setdefault(ref, []).append(task)
             case JobEnded(ref):
                 self.closed.add(ref)
-            case Accepted() | Refused() | Stopping():
+            case Accepted() | Refusal() | Stopping():
                 pass
             case _:
                 raise AssertionError(answer)

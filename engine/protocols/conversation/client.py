@@ -48,7 +48,7 @@ from engine.protocols.conversation.frontend import (
     Answer,
     JobEnded,
     JobsListed,
-    Refused,
+    Refusal,
     Request,
     Stopping,
     Submit,
@@ -177,7 +177,7 @@ class Client:
             ref = next(iter(self._orders))
             del self._orders[ref]
             self._forget(ref)
-            self._keep(Refused(ref, "no answer"))
+            self._keep(Refusal(ref, "no answer"))
             out.append(Note("bad", "the broker did not answer an order"))
         if now >= self._beat:
             self._step(On.BEAT)
@@ -273,7 +273,7 @@ class Client:
             match answer:
                 case TaskEnded():
                     self._ended(answer, task, now)
-                case Refused(_, why):
+                case Refusal(_, why):
                     if self._runs.awaited(task):
                         self._runs.failed(task, _refused(why, run.spec.tag), now)
                 case _:
@@ -298,7 +298,7 @@ class Client:
                 out.append(Note("info", words.stops(answer)))
             case TaskEnded(ref) if ref not in self._followed:
                 self._forget(ref)
-            case Refused(ref, why):
+            case Refusal(ref, why):
                 self._forget(ref)
                 out.append(Note("warn", f"refused: {why}"))
             case JobEnded(ref, job_id, _, done, failed):
@@ -329,7 +329,7 @@ class Client:
         ref = asked[0]
         if self._orders.pop(ref, None) is not None:
             self._forget(ref)
-            self._keep(Refused(ref, "unsent"))
+            self._keep(Refusal(ref, "unsent"))
         else:
             self._runs.refused(now, ref - self._runs.base)
 

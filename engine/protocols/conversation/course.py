@@ -101,7 +101,7 @@ def answers(ref: int, submit: Submit, outcome: Outcome) -> list[Answer]:
         return [TaskEnded(ref, 0, 1, not why, status, None if why else data)]
     said = _WORDS.fullmatch(data or b"")
     if said is None:
-        return [frontend.Refused(ref, f"it has ended: {why}")]
+        return [frontend.Refusal(ref, f"it has ended: {why}")]
     job_id, done, failed = (int(said[number]) for number in (1, 3, 4))
     ended = JobEnded(ref, job_id, STATUS.index(said[2].decode()), done, failed)
     return [frontend.Accepted(ref, job_id), *[ended] * submit.follow]

@@ -31,7 +31,7 @@ from engine.protocols.conversation.frontend import (
     JobsListed,
     ListJobs,
     ListTasks,
-    Refused,
+    Refusal,
     Release,
     Request,
     Submit,
@@ -130,12 +130,12 @@ class Desk:
         elif client:
             out.append(Send([client, frontend.pack_answer(answer)], FRONTEND))
         elif not isinstance(answer, TaskEnded):
-            out.append(Note("warn" if isinstance(answer, Refused) else "info", words.of(answer)))
+            out.append(Note("warn" if isinstance(answer, Refusal) else "info", words.of(answer)))
 
     def refuse(self, client: bytes, ref: int, why: str, out: list[Command]) -> None:
         """Answer no, and count it."""
         self.refused += 1
-        self.say(client, Refused(ref, why), out)
+        self.say(client, Refusal(ref, why), out)
 
     def finished(self, task: JobTask, update: Update, now: float, out: list[Command]) -> None:
         """A worker says that a task, in flight until now, has ended."""

@@ -165,7 +165,7 @@ def _at_frontend(own: Frames, peer: bytes | None, up: bool) -> Decoded:
 
 
 def _said(ref: int, said: frontend.Request | frontend.Answer, peer: bytes | None) -> Decoded:
-    legs: dict[type[Any], Leg] = {frontend.Submit: "request", frontend.TaskEnded: "reply", frontend.Refused: "denial"}
+    legs: dict[type[Any], Leg] = {frontend.Submit: "request", frontend.TaskEnded: "reply", frontend.Refusal: "denial"}
     fields = (("task", str(ref)), *_fields(said))
     leg = legs.get(type(said), "")
     return Decoded(type(said).__name__, fields, peer, _task(ref), peer or b"", leg=leg, rule=Rule.ASKING)

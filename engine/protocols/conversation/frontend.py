@@ -108,7 +108,7 @@ class Stopping(NamedTuple):
     left: int
 
 
-class Refused(NamedTuple):
+class Refusal(NamedTuple):
     """Nothing was done, and why."""
 
     ref: int
@@ -169,7 +169,7 @@ class TasksListed(NamedTuple):
     forgotten: int
 
 
-Answer = Accepted | Stopping | Refused | TaskEnded | JobEnded | JobsListed | TasksListed
+Answer = Accepted | Stopping | Refusal | TaskEnded | JobEnded | JobsListed | TasksListed
 
 _ASKS: dict[str, type[Any]] = {
     "submit": Submit,
@@ -184,7 +184,7 @@ _NAMES = {kind: name for name, kind in _ASKS.items()}
 _SAYS: dict[str, type[Any]] = {
     "accepted": Accepted,
     "stopping": Stopping,
-    "refused": Refused,
+    "refused": Refusal,
     "task": TaskEnded,
     "job": JobEnded,
     "jobs": JobsListed,
@@ -294,7 +294,7 @@ def pack_answer(answer: Answer) -> bytes:
         case Stopping(ref, asked, nproc, workers, left):
             counts = {"Asked": asked, "NumProc": nproc, "Workers": workers, "Left": left}
             fields = {"Say": "stopping", "Ref": ref, **counts}
-        case Refused(ref, why):
+        case Refusal(ref, why):
             fields = {"Say": "refused", "Ref": ref, "Why": why}
         case JobEnded(ref, job_id, status, done, failed):
             fields = {"Say": "job", "Ref": ref, "JobId": job_id, "Status": status, "Done": done, "Failed": failed}
@@ -343,7 +343,7 @@ _INT = (int,)
 _ANSWERS: dict[type[Any], dict[str, tuple[type[Any], ...]]] = {
     Accepted: {"JobId": _INT},
     Stopping: {"Asked": _INT, "NumProc": _INT, "Workers": _INT, "Left": _INT},
-    Refused: {"Why": (str,)},
+    Refusal: {"Why": (str,)},
     TaskEnded: {"JobId": _INT, "Task": _INT, "Success": (bool,), "Status": (str,), "Data": (bytes, type(None))},
     JobEnded: {"JobId": _INT, "Status": _INT, "Done": _INT, "Failed": _INT},
 }

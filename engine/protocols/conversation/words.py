@@ -10,7 +10,7 @@ from engine.protocols.conversation.frontend import (
     JobEnded,
     JobRow,
     JobsListed,
-    Refused,
+    Refusal,
     Stopping,
     TaskEnded,
     TasksListed,
@@ -48,7 +48,7 @@ def of(answer: Answer) -> str:
     match answer:
         case Accepted(_, job_id):
             return f"job {job_id}: so ordered"
-        case Refused(_, why):
+        case Refusal(_, why):
             return f"refused: {why}"
         case Stopping():
             return stops(answer)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from engine.errors import Refused
 from engine.protocols.diskqueue import names
 
 
@@ -44,7 +45,7 @@ TROUBLE_FIRST = 0.5  # seconds until an operation that the disk refused is asked
 TROUBLE_MOST = 5.0
 
 
-class Times(NamedTuple):
+class DriverTimes(NamedTuple):
     """Where a driver's life went, in seconds."""
 
     work: float
@@ -53,9 +54,9 @@ class Times(NamedTuple):
     overhead: float
     docs: int
 
-    def plus(self, *others: Times) -> Times:
+    def plus(self, *others: DriverTimes) -> DriverTimes:
         """All together."""
-        return Times(*map(sum, zip(self, *others, strict=True)))
+        return DriverTimes(*map(sum, zip(self, *others, strict=True)))
 
     def text(self) -> str:
         """The original's timer file: milliseconds, tab-separated."""
@@ -65,7 +66,7 @@ class Times(NamedTuple):
         )
 
 
-NO_TIMES = Times(0.0, 0.0, 0.0, 0.0, 0)
+NO_TIMES = DriverTimes(0.0, 0.0, 0.0, 0.0, 0)
 
 
 class Accounts:
@@ -80,12 +81,12 @@ class Accounts:
         self._spent[account] += now - (now if self._since is None else self._since)
         self._since = now
 
-    def times(self, docs: int) -> Times:
+    def times(self, docs: int) -> DriverTimes:
         """All of it, with the attempts that were made meanwhile."""
-        return Times(**self._spent, docs=docs)
+        return DriverTimes(**self._spent, docs=docs)
 
 
-def read_times(text: str) -> Times | None:
+def read_times(text: str) -> DriverTimes | None:
     """A timer file's content, or None where it is torn or something else."""
     values: dict[str, float] = {}
     for raw in text.splitlines():
@@ -96,13 +97,9 @@ def read_times(text: str) -> Times | None:
             return None
     try:
         work, wait, block, overhead = (values[name] / 1000 for name in ("Work", "Wait", "Block", "Overhead"))
-        return Times(work, wait, block, overhead, int(values["Docs"]))
+        return DriverTimes(work, wait, block, overhead, int(values["Docs"]))
     except (KeyError, OverflowError, ValueError):
         return None
-
-
-class Refused(ValueError):
-    """A configuration that cannot be meant, or a folder that cannot be a queue; the message is for people."""
 
 
 def driver_config(parameters: Mapping[str, str], work: str = "copy", log_file: str = "") -> DriverConfig:

@@ -31,7 +31,7 @@ from engine.protocols.diskqueue.config import (
     TROUBLE_MOST,
     Accounts,
     DriverConfig,
-    Times,
+    DriverTimes,
 )
 from engine.protocols.diskqueue.heirs import Heirs
 from engine.protocols.diskqueue.listing import Listing
@@ -383,7 +383,7 @@ class Driver:
     def _went(self, event: str, guard: str = "") -> None:
         self._phase = self._walk.step(self._phase, event, guard)
 
-    def _times(self) -> Times:
+    def _times(self) -> DriverTimes:
         return self._spent.times(self._published + self._failed)
 
     def _strange(self, name: str, reason: str) -> None:  # what lies under a name that nobody will take is said once

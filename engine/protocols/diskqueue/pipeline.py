@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from engine.parts.view import Incident, Walked
 from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.config import DriverTimes
 
 START = "start"
 """The queue that documents are fed into."""
@@ -189,7 +189,7 @@ class DriverView(NamedTuple):
     phase: Phase
     document: str  # in its hands, "" for none
     attempt: int
-    times: Times
+    times: DriverTimes
     published: int
     failed: int  # attempts
     given_up: int
@@ -234,7 +234,7 @@ class StageRow(NamedTuple):
     restarts: int  # drivers that died and were replaced
     docs: int  # attempts that its drivers, past and present, made
     rate: float  # documents a second over the last half minute
-    times: Times  # of all its drivers, past and present
+    times: DriverTimes  # of all its drivers, past and present
     full: str = ""  # why its drivers wait for room, with the queue's name; "" where they do not
 
 
@@ -248,7 +248,7 @@ class DriverRow(NamedTuple):
     memory: int  # bytes, resident
     cpu: float  # per cent of one core since the last picture
     document: str  # in its hands, "" for none
-    times: Times
+    times: DriverTimes
     leaving: bool
 
 

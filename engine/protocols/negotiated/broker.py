@@ -47,7 +47,7 @@ from engine.protocols.negotiated.orders import (
     Answer,
     Configure,
     HandBack,
-    Refused,
+    Refusal,
     Request,
     Said,
     Serve,
@@ -219,8 +219,8 @@ class Broker:
                 self._publish(version)
             case ShowPair() | HandBack() | Serve() | Configure():
                 answer = self._answer(0, order, now)
-                words = [answer.why] if isinstance(answer, Refused) else answer.lines
-                level: Level = "warn" if isinstance(answer, Refused) else "info"
+                words = [answer.why] if isinstance(answer, Refusal) else answer.lines
+                level: Level = "warn" if isinstance(answer, Refusal) else "info"
                 service.out += [Note(level, line, declines=level == "warn") for line in words]
             case _:
                 raise TypeError(f"a negotiated broker takes no order {order!r}")
@@ -236,10 +236,10 @@ class Broker:
     def _configure(self, ref: int, order: Configure) -> Answer:
         """Another value for a key of the configuration, under the next version."""
         if not self.serving:
-            return Refused(ref, ELSEWHERE)
+            return Refusal(ref, ELSEWHERE)
         changed = self.service.config.changed(order.key, order.value, self.service.options)
         if isinstance(changed, str):
-            return Refused(ref, changed)
+            return Refusal(ref, changed)
         self._served(changed)
         workers = len(self.service.desk.members)
         fallback = "; the fallback gets it too" if self.pair is not None else ""
@@ -268,7 +268,7 @@ class Broker:
         if isinstance(request, Configure):
             return self._configure(ref, request)
         if pair is None:
-            return Refused(ref, "this broker is none of a pair: negotiated.fallback is not set where it runs")
+            return Refusal(ref, "this broker is none of a pair: negotiated.fallback is not set where it runs")
         match request:
             case HandBack():
                 why = pair.hand_back(now)
@@ -278,7 +278,7 @@ class Broker:
                 done = f"the fallback serves at {service.here.workers} from now on"
             case _:
                 return Said(ref, pair.lines(service.desk, service.here, now))
-        return Refused(ref, why) if why else Said(ref, (done,))
+        return Refusal(ref, why) if why else Said(ref, (done,))
 
     # ---- the pair -----------------------------------------------------------------------------------------------
 

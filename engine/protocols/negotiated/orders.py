@@ -52,14 +52,14 @@ class Said(NamedTuple):
     lines: tuple[str, ...]
 
 
-class Refused(NamedTuple):
+class Refusal(NamedTuple):
     """Nothing was done, and why."""
 
     ref: int
     why: str
 
 
-Answer = Said | Refused
+Answer = Said | Refusal
 
 _ASKS: dict[str, type[Any]] = {"pair": ShowPair, "back": HandBack, "serve": Serve, "config": Configure}
 _NAMES = {kind: word for word, kind in _ASKS.items()}
@@ -117,7 +117,7 @@ def answered(value: dict[str, Any]) -> Answer | str:
     if type(ref) is not int:
         return "unreadable answer"
     if value.get("Say") == "refused" and _text(value.get("Why")):
-        return Refused(ref, value["Why"])
+        return Refusal(ref, value["Why"])
     if value.get("Say") == "said" and type(lines) is list and all(map(_text, lines)):
         return Said(ref, tuple(lines))
     return "unreadable answer"

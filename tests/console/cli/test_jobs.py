@@ -21,7 +21,7 @@ from engine.protocols.conversation.frontend import (
     JobRow,
     JobsListed,
     ListJobs,
-    Refused,
+    Refusal,
     Request,
     Submit,
     TaskEnded,
@@ -79,7 +79,7 @@ def test_an_answer_is_waited_for_and_what_came_with_it_is_kept(signals: Signals,
 
 
 def test_no_is_told_and_so_is_nobody(signals: Signals, capsys: Capture) -> None:
-    refused = Refused(1, "no such job\x1b")
+    refused = Refusal(1, "no such job\x1b")
     assert desk(signals, [refused], [])[0].ask(ListJobs()) is None
     assert capsys.readouterr().err == "roundhouse: no such job·\n"
     assert desk(signals, [refused], [])[0].ask(Hold(7)) is None
@@ -96,9 +96,9 @@ def test_a_job_is_submitted_again_by_its_id_where_its_broker_does_not_answer(sig
     assert lab.orders == [request, request._replace(again=True)]
     assert capsys.readouterr().err.count("submitted again, under the same id") == 1
     counter, lab = desk(signals, [])
-    lab.later = [[Refused(1, "it may have run")]]
+    lab.later = [[Refusal(1, "it may have run")]]
     assert counter.ask(request) is None and not counter.refused, "its script stays: it may run"
-    assert desk(signals, [Refused(1, "no")])[0].ask(request) is None
+    assert desk(signals, [Refusal(1, "no")])[0].ask(request) is None
     counter, lab = desk(signals)
     capsys.readouterr()
     assert counter.ask(request) is None and len(lab.orders) == 1 + AGAIN
@@ -214,7 +214,7 @@ def test_jobs_are_those_of_the_conversation(home: Path, capsys: Capture) -> None
 
 
 @pytest.mark.parametrize(
-    ("answer", "scripts"), [(Refused(1, "full"), []), (None, ["echo.sh"])], ids=["no", "nobody says whether"]
+    ("answer", "scripts"), [(Refusal(1, "full"), []), (None, ["echo.sh"])], ids=["no", "nobody says whether"]
 )
 def test_a_script_goes_with_a_job_that_was_refused(
     home: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, answer: Answer | None, scripts: list[str]

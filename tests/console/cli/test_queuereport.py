@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 from console.cli.queuereport import NAMED, document, listing, report_of, table
-from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.config import DriverTimes
 from engine.protocols.diskqueue.pipeline import Counts, DriverRow, PipelineView, QueueRow, StageRow, WatchState
 
-TIMES = Times(0.62, 1.0, 0.0, 0.1, 62)
+TIMES = DriverTimes(0.62, 1.0, 0.0, 0.1, 62)
 
 
 def laid_out(root: Path, failed: int = 1) -> PipelineView:
@@ -25,7 +25,7 @@ def laid_out(root: Path, failed: int = 1) -> PipelineView:
             (root / name / file.replace("\x1b", "\u202e")).touch()
     stages = (
         StageRow("parse", "running", "", 3, 1, 2, 62, 4.0, TIMES),
-        StageRow("output", "stopped", "driver 9 could not start", 2, 0, 0, 0, 0.0, Times(0, 0, 0, 0, 0)),
+        StageRow("output", "stopped", "driver 9 could not start", 2, 0, 0, 0, 0.0, DriverTimes(0, 0, 0, 0, 0)),
     )
     queues = tuple(QueueRow(name, str(root / name), Counts()) for name in listings)
     drivers = (DriverRow("7", "parse", 4711, 0.0, 3 * 2**20, 1.0, "w", TIMES, False),)

@@ -17,7 +17,7 @@ from engine.core import Note
 from engine.drive import environment
 from engine.drive.control.place import NOWHERE
 from engine.drive.locks import number_locks
-from engine.protocols.diskqueue.config import DriverConfig, Times, parameter_file
+from engine.protocols.diskqueue.config import DriverConfig, DriverTimes, parameter_file
 from engine.protocols.diskqueue.pipeline import Counts, PipelineView, QueueRow, StageRow
 from tests.helpers.queue_recordings import opened
 
@@ -275,7 +275,7 @@ def test_what_is_wrong_in_a_parameter_file_is_named_with_it(home: Path, capsys: 
 
 
 def test_progress_on_a_terminal_makes_room_for_notes(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    times = Times(0, 0, 0, 0, 0)
+    times = DriverTimes(0, 0, 0, 0, 0)
     stages = tuple(
         StageRow(name, state, "", 1, 1, 0, 0, 31.25, times)  # type: ignore[arg-type]
         for name, state in (("a", "running"), ("b", "paused"))

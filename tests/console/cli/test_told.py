@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from console.cli.told import Told, of_broker, table
+from console.cli.told import RoleLog, of_broker, table
 from engine.catalogue import SYSTEMS
 from engine.core import Note
 from engine.errors import Refused
@@ -19,7 +19,7 @@ def test_a_level_says_what_is_told(
     level: int | None, shown: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     lab = LiveLab(SYSTEMS["roundrobin"], workers=0, client=False)
-    told = Told(lab, level)
+    told = RoleLog(lab, level)
     for name in ("good", "info", "warn", "bad"):
         lab.feed.fact(Note(name, f"{name}ness"), "broker", 1.0)
     told.tell()
@@ -30,7 +30,7 @@ def test_a_level_says_what_is_told(
 
 def test_an_order_changes_how_much_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with LiveLab(SYSTEMS["roundrobin"], workers=0, client=False) as lab:
-        told = Told(lab, None)
+        told = RoleLog(lab, None)
         told.begin()
         said = []
         for level in ("error", "info", "warning"):
@@ -53,7 +53,7 @@ def test_an_order_changes_how_much_is_told(capsys: pytest.CaptureFixture[str]) -
 
 def test_the_highest_tells_tasks_and_statistics_that_have_changed(capsys: pytest.CaptureFixture[str]) -> None:
     with LiveLab(SYSTEMS["roundrobin"], workers=1, slots=3) as lab:
-        told = Told(lab, 5)
+        told = RoleLog(lab, 5)
         told.begin()
         assert lab.wait_registered(1, WAIT) and lab.wait_linked(WAIT)
         lab.ping()

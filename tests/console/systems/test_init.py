@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import console.systems
-from console.screens.terms import Terms
+from console.screens.terms import ProtocolScreen
 from console.systems import view_of
 from console.widgets.workers import COLUMNS
 from engine.catalogue import SYSTEMS
@@ -20,7 +20,7 @@ def test_every_file_is_that_of_a_system() -> None:
 
 def test_a_system_without_a_view_of_its_own_shows_its_terms() -> None:
     view = view_of("a sixth one")
-    assert (view.columns, view.screen) == (COLUMNS, Terms)
+    assert (view.columns, view.screen) == (COLUMNS, ProtocolScreen)
 
 
 @pytest.mark.parametrize("name", FILES)

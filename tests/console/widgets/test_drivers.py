@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from console.widgets.drivers import shares, state_of
-from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.config import DriverTimes
 from tests.helpers.fake_queues import FakeQueues, QueueDriver, a_view, drive_queues
 
 
@@ -15,8 +15,8 @@ def test_states_in_words() -> None:
 
 
 def test_shares_of_nothing_are_zeros() -> None:
-    assert shares(Times(0, 0, 0, 0, 0)) == (("work", 0.0), ("wait", 0.0), ("block", 0.0), ("overhead", 0.0))
-    assert [share for _, share in shares(Times(1, 2, 1, 0, 5))] == [25.0, 50.0, 25.0, 0.0]
+    assert shares(DriverTimes(0, 0, 0, 0, 0)) == (("work", 0.0), ("wait", 0.0), ("block", 0.0), ("overhead", 0.0))
+    assert [share for _, share in shares(DriverTimes(1, 2, 1, 0, 5))] == [25.0, 50.0, 25.0, 0.0]
 
 
 def test_rows_and_shares(tmp_path: Path) -> None:

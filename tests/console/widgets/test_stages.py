@@ -5,15 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from console.widgets.stages import Stages, bar
-from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.config import DriverTimes
 from tests.helpers.fake_queues import QueueDriver, drive_queues
 
 
 def test_a_bar_is_as_long_as_it_should_be_whatever_the_shares() -> None:
-    for times in (Times(0, 0, 0, 0, 0), Times(1, 1, 1, 0, 3), Times(0.3, 99, 0, 0.2, 3), Times(5, 0, 0, 0, 1)):
+    for times in (
+        DriverTimes(0, 0, 0, 0, 0),
+        DriverTimes(1, 1, 1, 0, 3),
+        DriverTimes(0.3, 99, 0, 0.2, 3),
+        DriverTimes(5, 0, 0, 0, 1),
+    ):
         for width in (0, 1, 7, 40):
             assert sum(len(text) for text, _ in bar(times, width)) == width
-    assert "".join(text for text, _ in bar(Times(5, 3, 2, 0, 1), 10)) == "█████░░░▓▓"
+    assert "".join(text for text, _ in bar(DriverTimes(5, 3, 2, 0, 1), 10)) == "█████░░░▓▓"
 
 
 def test_two_lines_for_each_stage(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from engine.drive import locks
 from engine.drive.detached import OUTPUT, detach, watchdog
 from engine.drive.locks import Lock
 from engine.drive.pipeline import WATCHED, Pipeline
-from engine.protocols.diskqueue.config import Refused
+from engine.errors import Refused
 from engine.protocols.diskqueue.pipeline import Stage
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from engine.drive import documents
 from engine.drive.documents import Cancelled, parse_work, process
-from engine.protocols.diskqueue.config import Refused
+from engine.errors import Refused
 from engine.protocols.diskqueue.operations import Process, Processed
 
 

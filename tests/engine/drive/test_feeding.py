@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.drive.feeding import Fed, feed, feed_text
-from engine.protocols.diskqueue.config import Refused
+from engine.errors import Refused
 
 
 def files(folder: Path, *names: str) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.drive.locks import Lock, number_locks
-from engine.protocols.diskqueue.config import Refused
+from engine.errors import Refused
 from tests.helpers.strangers import STRANGER, needs_stranger, open_folder, stranger
 
 HOLD = """

@@ -12,8 +12,8 @@ from engine.drive.feeding import feed
 from engine.drive.locks import Lock
 from engine.drive.pipeline import Pipeline
 from engine.drive.roots import NAMEABLE
+from engine.errors import Refused
 from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
 from engine.protocols.diskqueue.watchdog import Ended, Look, Looked

@@ -9,10 +9,10 @@ import pytest
 
 from engine.drive import pipelinerecord
 from engine.drive.pipelinerecord import RECORD, WIPED_OUT, Scribe, StageTold, read_back, told_of
-from engine.protocols.diskqueue.config import NO_TIMES, Times
+from engine.protocols.diskqueue.config import NO_TIMES, DriverTimes
 from engine.protocols.diskqueue.pipeline import CAME_SINCE, DriverRow, Stage, StageRow
 
-TIMES = Times(1.5, 0.5, 0.0, 0.0, 3)
+TIMES = DriverTimes(1.5, 0.5, 0.0, 0.0, 3)
 ROWS = (
     StageRow("a", "stopped", "driver 1 could not start", 2, 0, 4, 3, 0.0, TIMES),
     StageRow("b", "done", "", 1, 0, 0, 3, 0.0, TIMES),

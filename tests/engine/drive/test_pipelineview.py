@@ -10,7 +10,7 @@ import pytest
 
 from engine.drive.pipelineview import Observation, Place, document, documents
 from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, UNLOCKED
-from engine.protocols.diskqueue.config import DriverConfig, Times, parameter_file
+from engine.protocols.diskqueue.config import DriverConfig, DriverTimes, parameter_file
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Holder, Stage
 from engine.protocols.diskqueue.watchdog import Found, Watchdog
@@ -32,7 +32,7 @@ def laid_out(root: Path) -> Observation:
     worker.mkdir()
     config = DriverConfig(str(root / "queue-values"), str(root / "queue-parse"), "2")
     (worker / "worker.par").write_text(parameter_file(config), encoding="utf-8")
-    (worker / "times").write_text(Times(1.0, 0.0, 0.0, 0.0, 2).text(), encoding="ascii")
+    (worker / "times").write_text(DriverTimes(1.0, 0.0, 0.0, 0.0, 2).text(), encoding="ascii")
     (worker / "documents").write_text(
         "5.000\tfailed\t1\t3\td\tno good\n6.000\tpublished\t1\t3\te\t\n", encoding="utf-8"
     )
@@ -106,7 +106,7 @@ def test_a_driver_that_is_paused_is_told_with_its_reason_until_it_goes_on(tmp_pa
 
 def test_what_ended_drivers_did_still_counts(tmp_path: Path) -> None:
     sight = laid_out(tmp_path)
-    sight.bury("parse", "2", Times(1.0, 0.5, 0.0, 0.0, 2))
+    sight.bury("parse", "2", DriverTimes(1.0, 0.5, 0.0, 0.0, 2))
     view = sight.picture("running", drivers={})
     assert (view.stages[1].docs, view.stages[1].running, view.stages[1].times.wait) == (2, 0, 0.5)
     assert [row.id for row in view.documents] == ["d", "e"]

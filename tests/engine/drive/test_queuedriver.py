@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from engine.drive.queuedriver import load_config, main, run_driver
-from engine.protocols.diskqueue.config import DriverConfig, Refused, parameter_file, read_times
+from engine.errors import Refused
+from engine.protocols.diskqueue.config import DriverConfig, parameter_file, read_times
 
 
 @pytest.fixture

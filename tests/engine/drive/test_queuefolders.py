@@ -11,7 +11,7 @@ import pytest
 
 from engine.drive import queuefolders
 from engine.drive.queuefolders import check_queues, make_queue
-from engine.protocols.diskqueue.config import Refused
+from engine.errors import Refused
 
 
 def test_queues_are_tried_with_real_files_and_left_empty(tmp_path: Path) -> None:

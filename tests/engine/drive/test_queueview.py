@@ -18,7 +18,7 @@ from engine.drive.queueview import (
     times_of,
 )
 from engine.protocols.diskqueue.conduct import LOG, TAKEN, accusation
-from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.config import DriverTimes
 from engine.protocols.diskqueue.operations import List
 from engine.protocols.diskqueue.pipeline import Counts
 from engine.protocols.diskqueue.transitions import agenda
@@ -107,8 +107,8 @@ def test_a_process_that_is_no_more_uses_nothing() -> None:
 def test_times_and_tails(tmp_path: Path) -> None:
     assert times_of(str(tmp_path), "1") is None
     (tmp_path / "worker-1").mkdir()
-    (tmp_path / "worker-1" / "times").write_text(Times(1.0, 2.0, 3.0, 4.0, 5).text(), encoding="ascii")
-    assert times_of(str(tmp_path), "1") == Times(1.0, 2.0, 3.0, 4.0, 5)
+    (tmp_path / "worker-1" / "times").write_text(DriverTimes(1.0, 2.0, 3.0, 4.0, 5).text(), encoding="ascii")
+    assert times_of(str(tmp_path), "1") == DriverTimes(1.0, 2.0, 3.0, 4.0, 5)
     assert tail_of(str(tmp_path / "none")) == ""
     (tmp_path / "out.txt").write_text("first line\nsecond\nthird\n", encoding="utf-8")
     assert tail_of(str(tmp_path / "out.txt"), 15) == "second\nthird\n"
@@ -134,7 +134,7 @@ def test_a_timer_file_is_garbled_where_it_says_something_else(tmp_path: Path) ->
     assert not garbled(str(tmp_path), "7")
     (tmp_path / "worker-7" / "times").write_text("nonsense", encoding="utf-8")
     assert garbled(str(tmp_path), "7")
-    (tmp_path / "worker-7" / "times").write_text(Times(1, 2, 3, 4, 5).text(), encoding="utf-8")
+    (tmp_path / "worker-7" / "times").write_text(DriverTimes(1, 2, 3, 4, 5).text(), encoding="utf-8")
     assert not garbled(str(tmp_path), "7")
 
 

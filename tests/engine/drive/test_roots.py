@@ -13,7 +13,7 @@ import pytest
 from engine.core import Note
 from engine.drive import roots
 from engine.drive.pipeline import Pipeline
-from engine.protocols.diskqueue.config import Refused
+from engine.errors import Refused
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
 from tests.helpers.strangers import STRANGER, needs_stranger, open_folder

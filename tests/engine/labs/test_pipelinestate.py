@@ -7,7 +7,7 @@ from typing import Any
 from engine.core import Note, Start
 from engine.drive.pipelineview import WINDOW
 from engine.labs.pipelinestate import Place, Scene
-from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.config import DriverTimes
 from engine.protocols.diskqueue.operations import (
     Append,
     Done,
@@ -85,7 +85,7 @@ def test_drivers_come_work_are_told_to_leave_and_end() -> None:
     scene.watched("running", (StageView("parse", "running", "", 2, (), 1, 0.0),))
     scene.happened("watchdog", Note("info", "x"), [Spawn("parse", "1"), Spawn("parse", "10"), Spawn("parse", "2")])
     scene.seated("parse.1", 4001, 7.0)
-    did(scene, WriteOut("/r/worker-1/times", Times(3.0, 1.0, 0.0, 0.0, 5).text()))
+    did(scene, WriteOut("/r/worker-1/times", DriverTimes(3.0, 1.0, 0.0, 0.0, 5).text()))
     did(scene, WriteOut("/r/worker-1/times", "torn"), Touch(START, "a.1.working"))
     scene.happened("watchdog", Note("info", "x"), [Quit("2")])
     view = look(scene)

@@ -19,7 +19,7 @@ from engine.protocols.conversation.frontend import (
     CancelJob,
     JobEnded,
     ListJobs,
-    Refused,
+    Refusal,
     StopWorkers,
     Submit,
     TaskEnded,
@@ -111,8 +111,8 @@ def test_wrong_data_failures_and_refusals() -> None:
         done(2, b"xyz"),
         TaskEnded(3, 3, 1, False, "error encountered: lost", None),
         TaskEnded(6, 3, 1, False, messages.WITHDRAWN, None),
-        Refused(4, "full: more than 3 tasks of one client may not wait"),
-        Refused(5, "whatever a broker says"),
+        Refusal(4, "full: more than 3 tasks of one client may not wait"),
+        Refusal(5, "whatever a broker says"),
     )
     assert dict(told.run.ledger.failed) == {"wrong data": 1, "failed": 1, "withdrawn": 1, "full": 1, "refused": 1}
     assert told.run.ledger.succeeded == 1 and told.run.bytes == 3 and told.run.state == "ended"
@@ -152,7 +152,7 @@ def test_a_message_that_can_not_be_sent() -> None:
             told.give(Unsent(command.frames, "full"))
     told.give(Unsent([frontend.pack_request(2, ListJobs())], "full"))
     told.give(Unsent([b""], "full"))
-    assert dict(told.run.ledger.failed) == {"unsent": 1} and told.answers == [Refused(2, "unsent")]
+    assert dict(told.run.ledger.failed) == {"unsent": 1} and told.answers == [Refusal(2, "unsent")]
 
 
 def test_what_is_out_when_the_broker_is_silent_is_asked_for_again_on_a_new_connection() -> None:
@@ -188,7 +188,7 @@ def test_what_a_broker_does_not_know_any_more_is_not_waited_for() -> None:
     told.hear(Accepted(1, 7))
     told.now += 3.0
     assert len(told.give(Woken())) == 1
-    told.hear(Refused(1, "not taken, or not known any more: it may have run"))
+    told.hear(Refusal(1, "not taken, or not known any more: it may have run"))
     told.now += 3.0
     assert told.give(Woken()) == [] and "refused: not taken, or not known any more: it may have run" in told.notes
 
@@ -204,7 +204,7 @@ def test_orders_and_their_answers() -> None:
     told.hear(done(1))  # it has ended
     assert told.view.late == 1
     told.order(CancelJob(9))
-    told.hear(Refused(3, "no such job"))
+    told.hear(Refusal(3, "no such job"))
     assert told.notes[2:] == ["refused: no such job"]
 
 
@@ -213,7 +213,7 @@ def test_an_order_that_nobody_answers() -> None:
     told.order(Submit(array("echo")))
     told.now += module.PATIENCE
     told.give(Woken())
-    assert told.answers == [Refused(1, "no answer")] and told.notes == ["the broker did not answer an order"]
+    assert told.answers == [Refusal(1, "no answer")] and told.notes == ["the broker did not answer an order"]
     told.hear(Accepted(1, 1))
     assert told.view.late == 1 and len(told.answers) == 1
 

@@ -85,7 +85,7 @@ def test_how_a_job_ended_is_told_again() -> None:
     right = Outcome("", b"job 3 finished: 5 done, 0 failed")
     assert course.answers(4, submit, right)[1] == frontend.JobEnded(4, 3, FINISHED, 5, 0)
     assert course.answers(4, submit._replace(follow=False), right) == [frontend.Accepted(4, 3)]
-    assert course.answers(4, submit, Outcome("corrupt")) == [frontend.Refused(4, "it has ended: corrupt")]
+    assert course.answers(4, submit, Outcome("corrupt")) == [frontend.Refusal(4, "it has ended: corrupt")]
 
 
 @pytest.mark.parametrize(

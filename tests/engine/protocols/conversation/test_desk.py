@@ -11,7 +11,7 @@ from engine.parts.violations import Violations
 from engine.protocols.conversation import desk as module
 from engine.protocols.conversation import frontend, jobs
 from engine.protocols.conversation.desk import ELSEWHERE, FRONTEND, OPEN, Desk
-from engine.protocols.conversation.frontend import CancelJob, Hold, ListJobs, Refused, Release, StopWorkers, Submit
+from engine.protocols.conversation.frontend import CancelJob, Hold, ListJobs, Refusal, Release, StopWorkers, Submit
 from engine.protocols.conversation.messages import Update
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import Bench, answer_in_words, array
@@ -126,7 +126,7 @@ def test_the_operators_own_notes() -> None:
     desk = make()
     out: list[Command] = []
     for answer in (
-        Refused(0, "full"),
+        Refusal(0, "full"),
         frontend.Accepted(0, 3),
         frontend.JobEnded(0, 3, 4, 1, 2),
         frontend.JobsListed(0, (), 7),
@@ -163,7 +163,7 @@ def test_over_the_open_port_everything_else_is_refused_and_counted(request_: fro
     desk, out = Desk(Options(max_backlog=10), violations), list[Command]()
     assert desk.read([b"c", frontend.pack_request(3, request_)], OPEN, 0.0, out) is None
     (send,) = [command for command in out if isinstance(command, Send)]
-    assert send == Send([b"c", frontend.pack_answer(Refused(3, ELSEWHERE))], OPEN)
+    assert send == Send([b"c", frontend.pack_answer(Refusal(3, ELSEWHERE))], OPEN)
     assert desk.refused == 1 and violations.total == 1
 
 

@@ -39,7 +39,7 @@ from engine.protocols.conversation.frontend import (
     JobRow,
     JobsListed,
     ListJobs,
-    Refused,
+    Refusal,
     Release,
     StopWorkers,
     Submit,
@@ -86,12 +86,12 @@ def test_every_message_is_explained_at_both_ends(role: Role, text: str, fields: 
 ASKED = [Submit(JOB, 1, True), ListJobs(), Hold(3), Release(3), CancelJob(3), StopWorkers(2)]
 ANSWERED = [
     Accepted(7, 3),
-    Refused(7, "full"),
+    Refusal(7, "full"),
     TaskEnded(7, 3, 1, True, "done", b"xy"),
     JobEnded(7, 3, messages.FINISHED, 2, 0),
     JobsListed(7, (JobRow(JOB, 1, 0, 0, 2, 0),), 0),
 ]
-LEGS = {Submit: "request", TaskEnded: "reply", Refused: "denial"}
+LEGS = {Submit: "request", TaskEnded: "reply", Refusal: "denial"}
 
 
 @pytest.mark.parametrize("request_", ASKED)

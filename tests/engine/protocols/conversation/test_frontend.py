@@ -17,7 +17,7 @@ from engine.protocols.conversation.frontend import (
     JobsListed,
     ListJobs,
     ListTasks,
-    Refused,
+    Refusal,
     Release,
     Stopping,
     StopWorkers,
@@ -56,7 +56,7 @@ def test_requests_both_ways(request_: frontend.Request) -> None:
 ANSWERS = [
     Accepted(1, 2),
     Stopping(1, 7, 4, 2, 0),
-    Refused(1, "full"),
+    Refusal(1, "full"),
     TaskEnded(1, 2, 3, True, "done", None),
     TaskEnded(1, 2, 3, False, "error encountered: x", b"abc"),
     JobEnded(1, 2, 4, 5, 6),

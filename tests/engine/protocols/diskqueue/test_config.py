@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from engine.errors import Refused
 from engine.protocols.diskqueue.config import (
     Accounts,
     DriverConfig,
-    Refused,
-    Times,
+    DriverTimes,
     driver_config,
     parameter_file,
     read_times,
@@ -48,7 +48,7 @@ def test_what_cannot_be_meant_is_refused_by_name(change: dict[str, str], message
 
 
 def test_the_timer_file_is_tab_separated_milliseconds() -> None:
-    times = Times(1.5, 0.25, 0.0, 2.0, 7)
+    times = DriverTimes(1.5, 0.25, 0.0, 2.0, 7)
     assert times.text() == "Work\t1500\nWait\t250\nBlock\t0\nOverhead\t2000\nDocs\t7\n"
     assert read_times(times.text()) == times
 
@@ -64,4 +64,4 @@ def test_time_goes_on_the_account_that_it_passed_in() -> None:
     accounts = Accounts()
     for account, now in (("overhead", 5.0), ("work", 7.0), ("wait", 7.5)):
         accounts.add(account, now)
-    assert accounts.times(3) == Times(2.0, 0.5, 0.0, 0.0, 3)
+    assert accounts.times(3) == DriverTimes(2.0, 0.5, 0.0, 0.0, 3)

@@ -11,7 +11,7 @@ from engine.parts.explain import Decoded
 from engine.parts.machine import Machine, Row, Walk
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue import transitions as move
-from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.config import DriverTimes
 from engine.protocols.diskqueue.explain import MOVES, explain, noted, refused, state_maps, supervised
 from engine.protocols.diskqueue.machine import DRIVER, ITEM, SEEN, STAGE, If, Item, On
 from engine.protocols.diskqueue.operations import (
@@ -319,7 +319,7 @@ def test_a_map_tells_its_own_rows_and_whether_they_are_counted(at: int) -> None:
 
 
 def test_drivers_and_stages_are_counted_by_their_states() -> None:
-    times = Times(0.0, 0.0, 0.0, 0.0, 0)
+    times = DriverTimes(0.0, 0.0, 0.0, 0.0, 0)
     rows = [
         DriverRow(number, "a", 1, 0.0, 0, 0.0, id, times, leaving)
         for number, id, leaving in (("1", "d", False), ("2", "", False), ("3", "e", True))

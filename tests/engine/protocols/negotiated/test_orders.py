@@ -6,7 +6,7 @@ import msgpack
 import pytest
 
 from engine.protocols.negotiated import orders
-from engine.protocols.negotiated.orders import ORDERS, HandBack, Refused, Said, Serve, ShowPair
+from engine.protocols.negotiated.orders import ORDERS, HandBack, Refusal, Said, Serve, ShowPair
 
 
 @pytest.mark.parametrize("request_", [ShowPair(), HandBack(), Serve()])
@@ -21,7 +21,7 @@ def test_what_is_no_request_is_none(value: object) -> None:
     assert orders.request(b"\xc1") == "unreadable request"
 
 
-@pytest.mark.parametrize("answer", [Said(3, ("one", "two")), Refused(4, "because")])
+@pytest.mark.parametrize("answer", [Said(3, ("one", "two")), Refusal(4, "because")])
 def test_an_answer_is_read_as_it_was_packed(answer: orders.Answer) -> None:
     assert orders.answered(orders.load(orders.pack_answer(answer))) == answer
 

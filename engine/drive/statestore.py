@@ -11,7 +11,7 @@ from engine.files import personal
 LIMIT = 1024 * 1024  # bytes that are read back
 
 
-class Keepsake:
+class StateStore:
     """Files of one folder, by plain name; with no folder nothing is kept. Errors of the disk are OSError."""
 
     def __init__(self, folder: Path | None) -> None:
