@@ -24,6 +24,8 @@ COMPILED_TESTS = (
     "tests/engine/protocols/conversation",
     "tests/engine/parts",
     "tests/engine/labs/test_replay.py",
+    "tests/engine/labs/test_replaylab.py",
+    "tests/engine/labs/test_why.py",
     "tests/engine/sim/explore",
     "tests/sim/test_roundrobin.py",
 )
@@ -32,6 +34,7 @@ LOWERS_LIMITS = (  # of constants, whose values are in the compiled code
     "protocols/roundrobin/test_broker.py::test_a_full_table_refuses_a_worker",
     "protocols/roundrobin/test_lanes.py::test_peers_are_remembered_up_to_a_bound",
     "protocols/roundrobin/test_owners.py::test_of_too_many_the_first_is_gone_at_once",
+    "protocols/roundrobin/test_picture.py::test_percentiles_of_many_workers_come_by_turns",
     "protocols/roundrobin/test_records.py::test_what_tasks_bring_is_bounded_whether_they_wait_or_not",
     "protocols/roundrobin/test_worker.py::test_what_is_held_is_bounded",
 )
