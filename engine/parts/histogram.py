@@ -8,7 +8,9 @@ no compiler.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import NamedTuple
 
 SUB_BITS = 7  # 2**7 buckets a power of two
@@ -88,17 +90,17 @@ class Histogram:
         return later.percentile(percent) if later.count else None
 
     def _percentiles(self, *percents: float) -> list[float]:
-        """Several of them, ascending, in one pass: a run is looked at many times while it is going."""
+        """Several of them, in one pass: a run is looked at many times while it is going."""
         if not self.count:
             return [0.0] * len(percents)
-        found: list[float] = []
-        ranks = [max(1, -(-self.count * percent // 100)) for percent in percents]
-        passed = 0
-        for bucket in sorted(self._counts):
-            passed += self._counts[bucket]
-            while len(found) < len(ranks) and passed >= ranks[len(found)]:
-                found.append(max(min(_bounds(bucket)[1] / 1e3, self._max * 1e6), self._min * 1e6))
-        return found + [self._max * 1e6] * (len(ranks) - len(found))
+        buckets = sorted(self._counts)
+        passed = list(accumulate(self._counts[bucket] for bucket in buckets))
+        found = []
+        for percent in percents:
+            place = bisect_left(passed, max(1, -(-self.count * percent // 100)))
+            high = _bounds(buckets[place])[1] / 1e3 if place < len(buckets) else self._max * 1e6
+            found.append(max(min(high, self._max * 1e6), self._min * 1e6))
+        return found
 
     def buckets(self) -> Iterator[tuple[float, float, int]]:
         """(low, high, count) in µs of every bucket that is not empty, ascending; high is exclusive."""

@@ -168,10 +168,15 @@ class World:
         """The living seats, in the order in which they were added."""
         return tuple(self._nodes)
 
+    def picture(self, name: str) -> Any:
+        """A snapshot of a living seat, by its own clock; KeyError for another."""
+        node = self._nodes[name]
+        return node.core.snapshot(node.clock(self.now))
+
     @property
     def pictures(self) -> dict[str, Any]:
         """A snapshot of every living seat, by its own clock."""
-        return {name: node.core.snapshot(node.clock(self.now)) for name, node in self._nodes.items()}
+        return {name: self.picture(name) for name in self._nodes}
 
     # ---- time ---------------------------------------------------------------------------------------------------
 

@@ -116,7 +116,7 @@ class Scene:
 
     def _at(self, broker: str) -> str:
         world = self.world
-        view = world.pictures[broker]
+        view = world.picture(broker)
         slots = {row.key: row.slots for row in view.workers}
         if slots != {b"worker-%s" % name[1:].encode(): SLOTS for name in self.workers}:
             return f"the workers are {slots}"
@@ -141,7 +141,7 @@ class Scene:
         world, link = self.world, self.world.core(name).link
         if not link.linked or link.interval != OPTIONS.heartbeat:
             return f"{name} is {link.state}, at {link.endpoint}, PINGs every {link.interval} s"
-        run = world.pictures[name].run if name == "c1" else None
+        run = world.picture(name).run if name == "c1" else None
         return "the run has not ended" if run is not None and run.state != "ended" else ""
 
 
@@ -239,8 +239,8 @@ def healed(name: str, flip: Flip) -> tuple[float, str]:
         return NEVER, wrong
     world.order("c1", BulkSpec("ping", 2 * SLOTS, in_flight=2 * SLOTS))
     world.run_for(2.0)
-    if not world.pictures["c1"].run.passed:
-        return NEVER, f"a new run ends {world.pictures['c1'].run.ledger}"
+    if not world.picture("c1").run.passed:
+        return NEVER, f"a new run ends {world.picture('c1').run.ledger}"
     for who in world.names:
         world.core(who).check()
     return took, ""

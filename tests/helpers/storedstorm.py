@@ -45,7 +45,7 @@ def opened(
 
 def ended(world: World) -> bool:
     """Whether the client's run has ended."""
-    run = world.pictures["client"].run
+    run = world.picture("client").run
     return run is not None and run.state == "ended"
 
 
@@ -86,13 +86,13 @@ def endured(
     for name in {name for _, name, _ in faults}:
         world.order(name, Slow(0.0))
     assert world.run_until(ended, quiet)
-    ledger = world.pictures["client"].run.ledger
+    ledger = world.picture("client").run.ledger
     failed = dict(ledger.failed)
     refused = failed.pop("away", 0)
     assert not failed and ledger.succeeded == TASKS - refused, ledger
     assert world.run_until(lambda world: world.stores["broker"].counts()[3:5] == (0, 0), quiet)
     world.run_for(RETRY)
-    counts, view = world.stores["broker"].counts(), world.pictures["broker"]
+    counts, view = world.stores["broker"].counts(), world.picture("broker")
     assert counts.balanced and counts.waiting == counts.leased == 0 and not counts.failed
     assert counts.succeeded >= ledger.succeeded  # one that was refused may have been kept
     assert view.ledger.balanced and (view.backlog, view.in_flight) == (0, 0)

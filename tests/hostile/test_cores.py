@@ -37,7 +37,7 @@ def test_a_core_that_is_told_what_is_nearly_right_stays_right(name: str, role: s
 
 
 def picture(session: Session) -> BrokerView:
-    view: BrokerView = session.world.pictures["broker"]
+    view: BrokerView = session.world.picture("broker")
     return view
 
 
@@ -99,7 +99,7 @@ def test_random_messages_are_all_counted_and_change_nothing(name: str) -> None:
     assert state(session) == before
     session.bulk(n=50)
     session.world.run_for(10.0)
-    run = session.world.pictures["client"].run
+    run = session.world.picture("client").run
     assert run is not None and run.passed
 
 
@@ -124,5 +124,5 @@ def test_joins_of_one_peer_are_one_worker_at_most(name: str) -> None:
     assert len([row for row in picture(session).workers if row.state != "lost"]) == known
     session.bulk(n=50)
     session.world.run_for(10.0)
-    run = session.world.pictures["client"].run
+    run = session.world.picture("client").run
     assert run is not None and run.passed

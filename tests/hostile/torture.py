@@ -45,8 +45,8 @@ def settle(session: Session) -> None:
     world.run_for(SETTLED)
     session.bulk(n=50)
     world.run_for(30.0)
-    run = world.pictures["client"].run
+    run = world.picture("client").run
     assert run is not None and run.passed, run
-    serving = next(name for name in ("broker", "fallback") if name in world.names and world.pictures[name].serving)
-    view: BrokerView = world.pictures[serving]
+    serving = next(name for name in ("broker", "fallback") if name in world.names and world.picture(name).serving)
+    view: BrokerView = world.picture(serving)
     assert view.ledger.balanced and view.ledger.in_flight == view.ledger.queued == 0, view.ledger

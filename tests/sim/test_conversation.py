@@ -203,7 +203,7 @@ def test_what_was_accepted_ends_once(seed: int, script: list[Step]) -> None:
     for name, seat in storm.seats.items():
         world.restart(name, seat())
     world.run_for(QUIET)
-    view: BrokerView = world.pictures["broker"]
+    view: BrokerView = world.picture("broker")
     assert (view.backlog, view.in_flight) == (0, 0) and view.ledger.balanced
     assert view.ledger.sent == view.ledger.succeeded == sum(asker.accepted.values())
     assert {ref: sorted(ended) for ref, ended in asker.ended.items()} == {
@@ -221,7 +221,7 @@ def test_a_killed_worker_costs_a_run_nothing() -> None:
     world.run_for(0.5)
     world.crash("w3")
     world.run_for(20.0)
-    client: ClientView = world.pictures["client"]
+    client: ClientView = world.picture("client")
     assert client.run is not None and client.run.passed, client.run
     assert (client.late, client.run.bytes) == (0, 40_000)
 
@@ -236,11 +236,11 @@ def test_a_frozen_worker_completes_no_task_twice() -> None:
     world.run_for(0.1)
     world.freeze("w3", 12.0)
     world.run_for(30.0)
-    view: BrokerView = world.pictures["broker"]
+    view: BrokerView = world.picture("broker")
     assert (view.ledger.sent, view.ledger.succeeded) == (9, 9)
     assert dict(view.counters)["redelivered"] > 0
     assert sorted(row.name for row in view.workers) == ["worker-1", "worker-2", "worker-3"]
-    client: ClientView = world.pictures["client"]
+    client: ClientView = world.picture("client")
     assert client.run is not None and client.run.passed and client.late == 0
 
 
@@ -249,8 +249,8 @@ def test_a_broker_that_starts_again_is_found_by_everybody() -> None:
     world.run_for(1.0)
     world.restart("broker", SYSTEM.broker(OPTIONS, (ENDPOINT,)))
     world.run_for(6.0)
-    assert len(world.pictures["broker"].workers) == len(WORKERS) + 1
-    assert world.pictures["client"].linked
+    assert len(world.picture("broker").workers) == len(WORKERS) + 1
+    assert world.picture("client").linked
     world.order("asker", 30)
     world.run_for(30.0)
     assert world.core("asker").closed == {1}
@@ -267,7 +267,7 @@ def test_single_losses_are_made_good() -> None:
         world.link(Link())
         world.run_for(QUIET)
         assert world.core("asker").closed == {1}
-        view: BrokerView = world.pictures["broker"]
+        view: BrokerView = world.picture("broker")
         assert (view.ledger.sent, view.ledger.succeeded, view.in_flight) == (40, 40, 0)
 
 
@@ -294,9 +294,9 @@ def run_through(world: World, trouble: Callable[[], None]) -> ClientView:
     world.run_for(1.0)
     trouble()
     world.run_for(30.0)
-    view: ClientView = world.pictures["client"]
+    view: ClientView = world.picture("client")
     assert view.linked and view.run is not None and view.run.state == "ended" and view.run.ledger.balanced
-    books: BrokerView = world.pictures["broker"]
+    books: BrokerView = world.picture("broker")
     assert (books.backlog, books.in_flight) == (0, 0) and books.ledger.balanced
     return view
 
@@ -341,10 +341,10 @@ def test_a_job_that_is_followed_is_told_of_though_its_end_was_lost() -> None:
     world.reset("client", "broker")  # and what was said of it was lost
     world.heal("client", "broker")
     world.run_for(5.0)
-    view: ClientView = world.pictures["client"]
+    view: ClientView = world.picture("client")
     ended = [kept[1] for kept in view.answers if isinstance(kept, tuple) and isinstance(kept[1], JobEnded)]
     assert [(end.done, end.failed) for end in ended] == [(4, 0)], view.answers
-    assert world.pictures["broker"].ledger.sent == 4
+    assert world.picture("broker").ledger.sent == 4
 
 
 def test_what_waits_of_a_client_that_dies_is_withdrawn() -> None:
@@ -353,10 +353,10 @@ def test_what_waits_of_a_client_that_dies_is_withdrawn() -> None:
         world.crash(name)
     world.order("client", BulkSpec("ping", 500, in_flight=500, timeout=60.0))
     world.run_for(2.0)
-    assert world.pictures["broker"].backlog == 500
+    assert world.picture("broker").backlog == 500
     world.crash("client")
     world.run_for(7.5)
-    view: BrokerView = world.pictures["broker"]
+    view: BrokerView = world.picture("broker")
     assert view.backlog == 0 and dict(view.ledger.failed) == {"withdrawn": 500} and view.ledger.balanced
 
 
@@ -378,7 +378,7 @@ def over_tcp(seed: int, workers: int = 4) -> World:
 
 
 def all_is_well(world: World) -> bool:
-    view: BrokerView = world.pictures["broker"]
+    view: BrokerView = world.picture("broker")
     workers = sum(name.startswith("w") for name in world.names)
     return (view.backlog, view.in_flight, len(view.workers)) == (0, 0, workers) and all(
         row.state == "ready" for row in view.workers
@@ -394,8 +394,8 @@ def test_resets_under_load_heal_within_three_heartbeats(seed: int) -> None:
         for name in ("w1", "w2", "w3", "w4", "client"):
             world.run_for(0.7)
             world.reset(name, "broker")
-    assert world.run_until(lambda world: world.pictures["client"].run.state == "ended", 40.0)
-    view: ClientView = world.pictures["client"]
+    assert world.run_until(lambda world: world.picture("client").run.state == "ended", 40.0)
+    view: ClientView = world.picture("client")
     assert view.run is not None
     assert view.run.passed, view.run.ledger
     assert world.run_until(all_is_well, HEALED)
@@ -412,9 +412,9 @@ def test_half_open_links_heal_within_three_heartbeats_of_their_end(seconds: floa
     for name in ("w1", "w2", "client"):
         world.heal(name, "broker")
     world.run_for(HEALED)
-    assert world.pictures["client"].linked and len(world.pictures["broker"].workers) == 4
-    assert world.run_until(lambda world: world.pictures["client"].run.state == "ended", 40.0)
-    assert world.pictures["client"].run.passed, world.pictures["client"].run.ledger
+    assert world.picture("client").linked and len(world.picture("broker").workers) == 4
+    assert world.run_until(lambda world: world.picture("client").run.state == "ended", 40.0)
+    assert world.picture("client").run.passed, world.picture("client").run.ledger
     assert world.run_until(all_is_well, HEALED)
 
 
@@ -438,7 +438,7 @@ def test_of_two_live_workers_of_one_name_the_older_takes_another(seed: int) -> N
     world.run_for(25.0)
     said = [said.note.text for said in world.notes if "our name" in said.note.text]
     assert said == ["another program has our name worker-1: we are worker-1-2 from now on"]
-    assert {row.name for row in world.pictures["broker"].workers} == {"worker-1", "worker-1-2"}
+    assert {row.name for row in world.picture("broker").workers} == {"worker-1", "worker-1-2"}
     told = [said.note for said in world.notes if "taken over" in said.note.text]
     assert told and {note.subject for note in told} == {b"worker-1"}
     before = len(world.notes)
@@ -453,4 +453,4 @@ def test_of_two_live_clients_of_one_name_both_are_served() -> None:
     for name in ("client", "twin"):
         world.order(name, BulkSpec("ping", 100, in_flight=10))
     world.run_for(5.0)
-    assert all(world.pictures[name].run.passed for name in ("client", "twin"))
+    assert all(world.picture(name).run.passed for name in ("client", "twin"))

@@ -54,19 +54,19 @@ def oldest(world: World) -> float:
 
 def check_healed(world: World, workers: int = len(WORKERS)) -> None:
     """Everybody is at home, and no answer is older than the end of the fault."""
-    view = world.pictures["broker"]
+    view = world.picture("broker")
     assert len(view.workers) == workers and all(row.state in ("ready", "busy") for row in view.workers)
-    assert world.pictures["c1"].linked and oldest(world) < HEALED
+    assert world.picture("c1").linked and oldest(world) < HEALED
     assert all(task.given > world.now - HEALED for task in world.core("broker").service.desk.in_flight.all())
 
 
 def check_ends(world: World, n: int) -> None:
     """Each task is answered, once."""
-    assert world.run_until(lambda world: world.pictures["c1"].run.state == "ended", 60.0)
-    view = world.pictures["c1"].run
+    assert world.run_until(lambda world: world.picture("c1").run.state == "ended", 60.0)
+    view = world.picture("c1").run
     assert view.passed and view.ledger.succeeded == n, view.ledger
     world.run_for(HEALED)
-    broker = world.pictures["broker"]
+    broker = world.picture("broker")
     assert broker.ledger.balanced and not broker.in_flight and not broker.backlog
     assert all(row.free == row.slots for row in broker.workers), "a slot is lost"
 
@@ -123,7 +123,7 @@ def test_somebody_takes_an_id_for_half_a_second(who: str, seed: int) -> None:
     it.crash("thief")
     it.run_for(HEALED)
     check_healed(it)
-    assert dict(it.pictures["broker"].counters)["ids taken over"] >= 1
+    assert dict(it.picture("broker").counters)["ids taken over"] >= 1
     assert any("has taken over the id of" in said.note.text for said in it.notes)
     check_ends(it, 1000)
 
@@ -136,7 +136,7 @@ def test_f8_two_live_workers_of_one_name_end_as_two_workers(seed: int) -> None:
     it.add("twin", worker(1))
     it.order("twin", Slow(0.05))
     it.run_for(12.0)
-    keys = {row.key for row in it.pictures["broker"].workers}
+    keys = {row.key for row in it.picture("broker").workers}
     assert len(keys) == 5 and keys > {b"worker-1", b"worker-2", b"worker-3", b"worker-4"}
     said = len(it.notes)
     check_ends(it, 2500)
@@ -153,8 +153,8 @@ def test_f8_two_live_clients_of_one_name_both_end_their_runs(seed: int) -> None:
     for name, spec in specs.items():
         it.order(name, spec())
     it.run_for(1.0)
-    assert it.run_until(lambda it: all(it.pictures[name].run.state == "ended" for name in specs), 90.0)
-    assert [it.pictures[name].run.passed for name in specs] == [True, True]
+    assert it.run_until(lambda it: all(it.picture(name).run.state == "ended" for name in specs), 90.0)
+    assert [it.picture(name).run.passed for name in specs] == [True, True]
 
 
 @pytest.mark.parametrize("seed", seeds(5))
@@ -173,4 +173,4 @@ def test_three_of_four_workers_are_killed_and_no_task_is_given_up(seed: int) -> 
     it.order("c1", BulkSpec("ping", 10))
     it.run_for(0.1)
     check_ends(it, 10)
-    assert [row.key for row in it.pictures["broker"].workers] == [b"worker-1"]
+    assert [row.key for row in it.picture("broker").workers] == [b"worker-1"]

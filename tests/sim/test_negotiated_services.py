@@ -31,7 +31,7 @@ def world(seed: int, options: Options = OPTIONS, worker: Options | None = None) 
 
 
 def check_nothing_is_left(it: World, broker: str = "broker") -> None:
-    view = it.pictures[broker]
+    view = it.picture(broker)
     assert view.ledger.balanced and not view.backlog and not view.in_flight
     assert all(row.free == row.slots for row in view.workers) and len(view.workers) >= 1
 
@@ -57,16 +57,16 @@ def test_a_run_for_what_nobody_offers_ends_with_a_kind_that_says_so(seed: int) -
     it = world(seed, worker=Options(services="data"))
     it.order("c1", BulkSpec("ping", 30, in_flight=30, timeout=60.0))
     it.run_for(PATIENCE - 0.1)
-    assert it.pictures["c1"].run.ledger.in_flight == 30
-    assert it.run_until(lambda it: it.pictures["c1"].run.state == "ended", LATEST)
-    assert dict(it.pictures["c1"].run.ledger.failed) == {UNOFFERED: 30}
-    assert dict(it.pictures["broker"].counters)[UNOFFERED] == 30
+    assert it.picture("c1").run.ledger.in_flight == 30
+    assert it.run_until(lambda it: it.picture("c1").run.state == "ended", LATEST)
+    assert dict(it.picture("c1").run.ledger.failed) == {UNOFFERED: 30}
+    assert dict(it.picture("broker").counters)[UNOFFERED] == 30
     notes = [said.note.text for said in it.notes if "nobody offers" in said.note.text]
     assert [note for note in notes if note.startswith("the broker says")] == [
         "the broker says 503: nobody offers ping"
     ], notes
     it.order("c1", BulkSpec("data", 30, size=10))
-    assert it.run_until(lambda it: it.pictures["c1"].run.passed, 5.0)
+    assert it.run_until(lambda it: it.picture("c1").run.passed, 5.0)
     check_nothing_is_left(it)
 
 
@@ -81,8 +81,8 @@ def test_a_broker_that_restarts_tells_nobody_that_its_workers_are_not_back_yet(s
     it.order("c1", BulkSpec("ping", 50, in_flight=50, timeout=60.0))
     it.run_for(1.0)
     it.link(Link(), "w1", "broker")
-    assert it.run_until(lambda it: it.pictures["c1"].run.state == "ended", 30.0)
-    assert it.pictures["c1"].run.passed, it.pictures["c1"].run.ledger
+    assert it.run_until(lambda it: it.picture("c1").run.state == "ended", 30.0)
+    assert it.picture("c1").run.passed, it.picture("c1").run.ledger
     check_nothing_is_left(it)
 
 
@@ -101,8 +101,8 @@ def test_after_a_failover_every_request_is_answered(seed: int) -> None:
     it.order("c1", BulkSpec("ping", 400, in_flight=50, rate=40.0, timeout=60.0))
     it.run_for(1.0)
     it.crash("primary")
-    assert it.run_until(lambda it: it.pictures["c1"].run.state == "ended", 60.0)
-    assert it.pictures["c1"].run.passed and it.core("fallback").serving, it.pictures["c1"].run.ledger
+    assert it.run_until(lambda it: it.picture("c1").run.state == "ended", 60.0)
+    assert it.picture("c1").run.passed and it.core("fallback").serving, it.picture("c1").run.ledger
     it.run_for(1.0)
     check_nothing_is_left(it, "fallback")
 
@@ -115,7 +115,7 @@ def test_all_workers_are_gone_for_a_while(away: float) -> None:
     it.crash("w1")
     it.run_for(away)
     it.add("w2", SYSTEM.worker(OPTIONS, HERE, 2, 5))
-    assert it.run_until(lambda it: it.pictures["c1"].run.state == "ended", 30.0)
-    ledger = it.pictures["c1"].run.ledger
+    assert it.run_until(lambda it: it.picture("c1").run.state == "ended", 30.0)
+    ledger = it.picture("c1").run.ledger
     assert ledger.succeeded == 40, ledger
     check_nothing_is_left(it)

@@ -199,7 +199,7 @@ def test_what_was_accepted_ends_once_with_its_own_result(
             world.add(name, worker(name))
         world.order(name, Slow(0.0))
     world.run_for(QUIET)
-    view: BrokerView = world.pictures["broker"]
+    view: BrokerView = world.picture("broker")
     assert (view.backlog, view.in_flight) == (0, 0)
     assert view.ledger.balanced
     asker: Asker = world.core("asker")
@@ -221,7 +221,7 @@ def test_single_losses_are_made_good(seed: int, loss: float) -> None:
     world.run_for(QUIET)
     asker: Asker = world.core("asker")
     assert sorted(asker.answers) == list(range(20))
-    view: BrokerView = world.pictures["broker"]
+    view: BrokerView = world.picture("broker")
     assert (view.backlog, view.in_flight) == (0, 0)
     assert sum(row.state == "ready" for row in view.workers) == len(WORKERS) + 1
 
@@ -234,7 +234,7 @@ def test_a_killed_worker_costs_a_run_nothing() -> None:
     world.run_for(1.0)
     world.crash("w1")
     world.run_for(15.0)
-    client: ClientView = world.pictures["client"]
+    client: ClientView = world.picture("client")
     assert client.run is not None and client.run.passed, client.run
     assert (client.late, client.run.bytes) == (0, 300_000)
 
@@ -248,9 +248,9 @@ def test_a_frozen_worker_completes_no_task_twice() -> None:
     world.run_for(0.2)
     world.freeze("w1", 12.0)
     world.run_for(10.0)
-    assert {row.name: row.state for row in world.pictures["broker"].workers}["worker-1"] == "lost"
+    assert {row.name: row.state for row in world.picture("broker").workers}["worker-1"] == "lost"
     world.run_for(QUIET)
-    view: BrokerView = world.pictures["broker"]
+    view: BrokerView = world.picture("broker")
     assert (view.ledger.sent, view.ledger.succeeded) == (4, 4)
     assert dict(view.counters)["late results"] == 1
     assert {row.name: row.state for row in view.workers}["worker-1"] == "ready"
@@ -261,8 +261,8 @@ def test_a_broker_that_starts_again_is_found_by_everybody() -> None:
     world.run_for(1.0)
     world.restart("broker", SYSTEM.broker(OPTIONS, (ENDPOINT,)))
     world.run_for(5.0)
-    assert sum(row.state == "ready" for row in world.pictures["broker"].workers) == len(WORKERS) + 1
-    assert world.pictures["client"].linked
+    assert sum(row.state == "ready" for row in world.picture("broker").workers) == len(WORKERS) + 1
+    assert world.picture("client").linked
     world.order("asker", 8)
     world.run_for(20.0)
     assert len(world.core("asker").answers) == 8
@@ -291,9 +291,9 @@ def run_through(world: World, trouble: Callable[[], None]) -> ClientView:
     world.run_for(1.0)
     trouble()
     world.run_for(30.0)
-    view: ClientView = world.pictures["client"]
+    view: ClientView = world.picture("client")
     assert view.linked and view.run is not None and view.run.state == "ended" and view.run.ledger.balanced
-    books: BrokerView = world.pictures["broker"]
+    books: BrokerView = world.picture("broker")
     assert (books.backlog, books.in_flight) == (0, 0) and books.ledger.balanced
     return view
 
@@ -333,10 +333,10 @@ def test_what_waits_of_a_client_that_dies_is_withdrawn() -> None:
         world.crash(name)
     world.order("client", BulkSpec("ping", 500, in_flight=500, timeout=60.0))
     world.run_for(2.0)
-    assert world.pictures["broker"].backlog == 500
+    assert world.picture("broker").backlog == 500
     world.crash("client")
     world.run_for(7.5)
-    view: BrokerView = world.pictures["broker"]
+    view: BrokerView = world.picture("broker")
     assert view.backlog == 0 and dict(view.ledger.failed) == {"withdrawn": 500} and view.ledger.balanced
 
 
@@ -357,7 +357,7 @@ def over_tcp(seed: int, options: Options = OPTIONS, workers: int = 4) -> World:
 
 
 def slots_are_back(world: World) -> bool:
-    view: BrokerView = world.pictures["broker"]
+    view: BrokerView = world.picture("broker")
     return (view.backlog, view.in_flight) == (0, 0) and all(row.state == "ready" for row in view.workers)
 
 
@@ -371,8 +371,8 @@ def test_resets_under_load_heal_within_three_heartbeats(seed: int) -> None:
         for name in ("w1", "w2", "w3", "w4", "client"):
             world.run_for(0.4)
             world.reset(name, "broker")
-    assert world.run_until(lambda world: world.pictures["client"].run.state == "ended", 30.0)
-    view: ClientView = world.pictures["client"]
+    assert world.run_until(lambda world: world.picture("client").run.state == "ended", 30.0)
+    view: ClientView = world.picture("client")
     assert view.run is not None
     assert view.run.passed, view.run.ledger
     assert world.run_until(slots_are_back, HEALED)
@@ -386,7 +386,7 @@ def test_a_reset_while_a_worker_works_gives_its_job_to_nobody_else() -> None:
     world.run_for(1.5)
     world.reset("w1", "broker")
     world.run_for(5.0)
-    view: BrokerView = world.pictures["broker"]
+    view: BrokerView = world.picture("broker")
     counted = dict(view.counters)
     assert (view.ledger.succeeded, counted["re-deliveries"], counted["restarts"], counted["late results"]) == (
         2,
@@ -428,8 +428,8 @@ def test_half_open_links_heal_within_three_heartbeats_of_their_end(seconds: floa
     pictures = world.pictures
     assert pictures["client"].linked and len(pictures["broker"].workers) == 4
     assert {row.state for row in pictures["broker"].workers} <= {"ready", "busy"}
-    assert world.run_until(lambda world: world.pictures["client"].run.state == "ended", 40.0)
-    assert world.pictures["client"].run.passed, world.pictures["client"].run.ledger
+    assert world.run_until(lambda world: world.picture("client").run.state == "ended", 40.0)
+    assert world.picture("client").run.passed, world.picture("client").run.ledger
     assert slots_are_back(world)
 
 
@@ -441,7 +441,7 @@ def test_of_two_live_workers_of_one_name_the_older_takes_another(seed: int) -> N
     world.run_for(20.0)
     said = [said.note.text for said in world.notes if "our name" in said.note.text]
     assert said == ["another program has our name worker-1: we are worker-1-2 from now on"]
-    ready = {row.name for row in world.pictures["broker"].workers if row.state == "ready"}
+    ready = {row.name for row in world.picture("broker").workers if row.state == "ready"}
     assert ready == {"worker-1", "worker-1-2"}
     told = [said.note for said in world.notes if "taken over" in said.note.text]
     assert told and {note.subject for note in told} == {b"worker-1"}
@@ -457,7 +457,7 @@ def test_of_two_live_clients_of_one_name_both_are_served() -> None:
     for name in ("client", "twin"):
         world.order(name, BulkSpec("ping", 100, in_flight=10))
     world.run_for(5.0)
-    assert all(world.pictures[name].run.passed for name in ("client", "twin"))
+    assert all(world.picture(name).run.passed for name in ("client", "twin"))
 
 
 def test_a_worker_that_is_slower_than_its_deadline_has_no_twin() -> None:
@@ -478,4 +478,4 @@ def test_a_worker_slower_than_the_brokers_patience_is_told_by_the_broker_with_bo
     assert not [text for _, text in said if "our name" in text or "taken over" in text]
     words = "it sent no PING in 3.0 s, again, and WORKER_EXPIRE_SECONDS is 3 s: they do not fit together"
     assert (b"worker-1", words) in said
-    assert [row.name for row in world.pictures["broker"].workers] == ["worker-1"]
+    assert [row.name for row in world.picture("broker").workers] == ["worker-1"]

@@ -49,12 +49,12 @@ def house(seed: int, kind: str = "ours") -> World:
 
 
 def client(world: World) -> ClientView:
-    view: ClientView = world.pictures["client"]
+    view: ClientView = world.picture("client")
     return view
 
 
 def broker(world: World) -> BrokerView:
-    view: BrokerView = world.pictures["broker"]
+    view: BrokerView = world.picture("broker")
     return view
 
 

@@ -22,10 +22,10 @@ def test_r16_tasks_that_waited_for_an_original_worker_are_all_done(seed: int) ->
     world.run_for(1.0)
     world.order("client", BulkSpec("ping", 12, in_flight=12, timeout=5.0))
     world.run_for(1.0)
-    assert world.pictures["broker"].backlog == 12
+    assert world.picture("broker").backlog == 12
     world.add("worker", original(HERE, 2))
     world.run_for(1.0)
-    worker, run = world.core("worker"), world.pictures["client"].run
+    worker, run = world.core("worker"), world.picture("client").run
     assert isinstance(worker, OriginalWorker)
     assert (worker.dropped, worker.done) == (0, 12)
     assert run.passed and run.ledger.succeeded == 12

@@ -106,7 +106,7 @@ def test_no_change_is_missing_from_the_maps(name: str, seed: int, script: list[S
 
     def drain(_name: str, amount: float) -> None:
         if "broker" in world.names:
-            keys = [row.key for row in world.pictures["broker"].workers]
+            keys = [row.key for row in world.picture("broker").workers]
             if keys:
                 world.order("broker", Drain(keys[int(amount * (len(keys) - 1))]))
 

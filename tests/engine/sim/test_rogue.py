@@ -17,7 +17,7 @@ def test_it_says_everything_once_in_order_and_nothing_else() -> None:
     world.add("rogue", rogue(said, HERE, b"R"))
     world.run(10.0)
     assert broker.got == [[b"R", *frames] for frames in said]
-    assert world.pictures["rogue"] == (10.0, 3)
+    assert world.picture("rogue") == (10.0, 3)
     assert said == [[b"", b"one"], [b"two"], [b"", b"", b"three"]]
 
 

@@ -122,8 +122,8 @@ def test_pictures_are_of_the_living_by_their_own_clocks() -> None:
     world.crash("w2")
     world.run(2.5)
     assert world.names == ("broker", "w0", "w1", "w3")
-    assert world.pictures["w0"] == (2.5, 2)
-    assert world.pictures["w1"] == (102.5, 2)
+    assert world.picture("w0") == (2.5, 2)
+    assert world.picture("w1") == (102.5, 2)
     assert world.core("w0").sent == 2
     with pytest.raises(KeyError):
         world.core("w2")

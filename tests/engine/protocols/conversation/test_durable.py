@@ -168,7 +168,7 @@ def test_what_was_accepted_ends_once_whoever_dies(seed: int, script: list[Step])
     world.run_for(5.0)
     counts = world.stores["broker"].counts()
     assert counts.leased == counts.waiting == 0 and counts.balanced and counts.results == len(asker.jobs)
-    assert world.pictures["broker"].ledger.balanced
+    assert world.picture("broker").ledger.balanced
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -181,8 +181,8 @@ def test_a_broker_that_is_killed_again_and_again_loses_nothing(seed: int) -> Non
         world.restart("broker", storm.seats["broker"]())
         world.run_for(0.2)
         world.restart(name, storm.seats[name]())
-    assert world.run_until(lambda world: world.pictures["client"].run.state == "ended", 60.0)
-    assert world.pictures["client"].run.passed
+    assert world.run_until(lambda world: world.picture("client").run.state == "ended", 60.0)
+    assert world.picture("client").run.passed
     assert world.stores["broker"].counts() == (300, 300, (), 0, 0, 300, 0)
 
 
@@ -191,5 +191,5 @@ def test_a_run_is_told_why_its_tasks_are_refused() -> None:
     world.run_for(1.0)
     world.stores["broker"].down = "away"
     world.order("client", BulkSpec("ping", 20, timeout=60.0, tag=TAG))
-    assert world.run_until(lambda world: (run := world.pictures["client"].run) and run.state == "ended", 20.0)
-    assert world.pictures["client"].run.ledger.failed == (("away", 20),)
+    assert world.run_until(lambda world: (run := world.picture("client").run) and run.state == "ended", 20.0)
+    assert world.picture("client").run.ledger.failed == (("away", 20),)

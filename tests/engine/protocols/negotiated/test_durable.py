@@ -207,6 +207,6 @@ def test_what_a_broker_had_given_out_when_it_was_killed_is_done_by_the_next_one(
     world.run_for(0.4)
     world.restart("broker", broker())
     assert world.run_until(ended, QUIET)
-    assert world.pictures["client"].run.passed
-    assert dict(world.pictures["broker"].counters)["kept before"] == 40
+    assert world.picture("client").run.passed
+    assert dict(world.picture("broker").counters)["kept before"] == 40
     assert world.stores["broker"].counts()[:3] == (40, 40, ())

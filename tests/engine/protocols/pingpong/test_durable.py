@@ -192,8 +192,8 @@ def test_what_a_broker_had_given_out_when_it_was_killed_is_done_by_the_next_one(
     world.run_for(0.4)
     world.restart("broker", broker())
     assert world.run_until(ended, QUIET)
-    assert world.pictures["client"].run.passed
-    assert dict(world.pictures["broker"].counters)["kept before"] == 12
+    assert world.picture("client").run.passed
+    assert dict(world.picture("broker").counters)["kept before"] == 12
 
 
 @pytest.mark.parametrize(("kind", "size"), [("ping", 0), ("data", 100)])
@@ -201,10 +201,10 @@ def test_runs_of_clients_that_name_their_tasks(kind: str, size: int) -> None:
     world = begun_world(1)
     world.order("client", BulkSpec(kind, 30, size=size, timeout=60.0, tag=TAG))  # type: ignore[arg-type]
     assert world.run_until(ended, QUIET)
-    assert world.pictures["client"].run.passed
+    assert world.picture("client").run.passed
     assert world.stores["broker"].result(TAG + bytes(4)) == Outcome(
         "", naming(b"ping", TAG + bytes(4)) if kind == "ping" else bytes(size), b"worker-1"
     )
     world.order("client", BulkSpec("ping", 3, timeout=60.0, tag=TAG[::-1], tracked=False))
     world.run_for(1.0)
-    assert world.pictures["client"].late == 0 and world.stores["broker"].counts().succeeded == 33
+    assert world.picture("client").late == 0 and world.stores["broker"].counts().succeeded == 33

@@ -237,8 +237,8 @@ def test_a_broker_that_is_killed_again_and_again_loses_nothing(seed: int) -> Non
         world.restart("broker", broker())
         world.run_for(0.2)
         world.restart(f"w{number}", SYSTEM.worker(options, "tcp://b", number + 1, 4))
-    assert world.run_until(lambda world: world.pictures["client"].run.state == "ended", 60.0)
-    assert world.pictures["client"].run.passed
+    assert world.run_until(lambda world: world.picture("client").run.state == "ended", 60.0)
+    assert world.picture("client").run.passed
     counts = world.stores["broker"].counts()
     assert counts == (300, 300, (), 0, 0, 300, 0)
 
@@ -256,17 +256,17 @@ def test_a_client_of_ours_is_told_why_its_tasks_are_refused_and_has_them_taken_w
         world.stores["broker"].room, world.stores["broker"].down = 0, away if why == away else ""
         world.order("client", BulkSpec("ping", tasks, timeout=60.0, tag=TAG))
         assert world.run_until(lambda world, tasks=tasks: _ended(world, tasks), 10.0)  # type: ignore[misc]
-        assert world.pictures["client"].run.ledger.failed == ((why, tasks),)
-        assert world.pictures["broker"].kept.trouble == why
+        assert world.picture("client").run.ledger.failed == ((why, tasks),)
+        assert world.picture("broker").kept.trouble == why
     world.stores["broker"].room, world.stores["broker"].down = 100, ""
-    assert world.run_until(lambda world: not world.pictures["broker"].kept.trouble, 3 * RETRY)
+    assert world.run_until(lambda world: not world.picture("broker").kept.trouble, 3 * RETRY)
     world.order("client", BulkSpec("ping", 30, timeout=60.0, tag=TAG))
     assert world.run_until(lambda world: _ended(world, 30), 10.0)
-    assert world.pictures["client"].run.passed
+    assert world.picture("client").run.passed
 
 
 def _ended(world: World, tasks: int) -> bool:
-    run = world.pictures["client"].run
+    run = world.picture("client").run
     return run is not None and run.spec.n == tasks and run.state == "ended"
 
 
