@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from engine.core import NEVER, Command, Frames, Note
 from engine.parts.inflight import Task
-from engine.parts.legs import EVERY
+from engine.parts.legs import sampled
 from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.lanes import Lanes
 from engine.protocols.roundrobin.machine import On
@@ -198,7 +198,7 @@ class Dispatch:
         else:
             self.table.elsewhere(peer, On.RESPONSE)
         self.ledger.succeeded += 1
-        if task.key[1][0] % EVERY == 0:
+        if sampled(task.key[1]):
             self.records.legs.note(*task.key, task.accepted, task.given, now, task.worker, task.attempt)
         if owes and holder is not None:
             holder.owed += 1
@@ -226,7 +226,7 @@ class Dispatch:
             done += 1
             if done >= served.due:
                 served.note(now - task.given, now, done)
-            if ident[0] % EVERY == 0:
+            if sampled(ident):
                 self.records.legs.note(client, ident, task.accepted, task.given, now, peer, task.attempt)
         replied = done - worker.done
         worker.done, worker.opened, worker.row = done, NEVER, None
