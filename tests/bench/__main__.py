@@ -99,7 +99,7 @@ def heading() -> str:
     versions = f"{python}, pyzmq {zmq.__version__}, libzmq {zmq.zmq_version()}"
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}"
     when = f"{datetime.now():%Y-%m-%d %H:%M}"
-    how = f"medians of {RUNS} interleaved runs; ÷ is the median ratio within a round"
+    how = f"medians of interleaved runs, {RUNS} unless a title says otherwise; ÷ is the median ratio within a round"
     return f"{when}  {versions}\n{machine}\npump: {words()}; cores: {cores()}\n{how}"
 
 
