@@ -78,6 +78,7 @@ def test_only_a_screen_on_top_that_shows_pictures_gets_them(tmp_path: Path) -> N
     async def scenario(app: Counting, pilot: Pilot[None]) -> None:
         await pilot.pause()
         app.tick()
+        app.tick()
         seen = list(app.numbers.seen)
         assert seen == sorted(seen) and len(seen) >= 2
         await pilot.press("question_mark")
