@@ -21,6 +21,7 @@ from console.shell import AHEAD, Shell
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from tests.helpers.fake_lab import FakeSettings
+from tests.helpers.settle import QuietPilot
 
 
 class Numbers(Screen[None]):
@@ -67,8 +68,8 @@ def drive(scenario: Callable[[Counting, Pilot[None]], Awaitable[None]], settings
     app = Counting(settings)
 
     async def run() -> None:
-        async with app.run_test(size=(60, 10)) as pilot:
-            await scenario(app, pilot)
+        async with app.run_test(size=(60, 10)):
+            await scenario(app, QuietPilot(app))
 
     asyncio.run(run())
     return app

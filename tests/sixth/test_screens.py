@@ -44,16 +44,22 @@ def test_the_main_screen_and_its_runs(tmp_path: Path, size: tuple[int, int]) -> 
         await user.pass_time(0.25)
         assert user.lab.run_view().passed and user.lab.run_view().spec.n == 100
         assert size[0] < 80 or (user.shows("bulkping 100") and user.shows("PASS"))
-        await user.press("d")
-        user.lab.advance(12.0)
-        await user.pass_time(0.25)
-        assert user.lab.run_view().passed and user.lab.run_view().spec.kind == "data"
         await user.press("plus")
         user.lab.advance(2.0)
         await user.pass_time(0.25)
         assert len(user.lab.feed.pictures["broker"].workers) == 3
 
     on(running_sandbox(NAME, tasks=0), scenario, tmp_path, size)
+
+
+def test_a_run_of_data(tmp_path: Path) -> None:
+    async def scenario(user: User) -> None:
+        await user.press("d")
+        user.lab.advance(12.0)
+        await user.pass_time(0.25)
+        assert user.lab.run_view().passed and user.lab.run_view().spec.kind == "data"
+
+    on(running_sandbox(NAME, tasks=0), scenario, tmp_path)
 
 
 def test_words_of_the_command_line_and_the_help(tmp_path: Path) -> None:
