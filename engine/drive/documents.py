@@ -64,7 +64,7 @@ class Cancelled(BaseException):
 
 
 class _Starting:
-    """Whether a command is being started, and whether it is to end as soon as it has been."""
+    """Whether a command is being started or ended, and whether it is to end as soon as it has been started."""
 
     going = False
     cancelled = False
@@ -329,8 +329,12 @@ def _run(words: list[str], output: int, locks: tuple[int, ...], environ: Mapping
             raise Cancelled
         return child.wait()
     except BaseException:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+        _Starting.going = True  # a further signal is only noted, or the killed child would never be waited for
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        finally:
+            _Starting.going = False
         raise
 
 
