@@ -98,8 +98,9 @@ class Actors(VirtualClock):
         return {name: self.key(name) for name in self.world.names if self._nodes[name] == "pool"}
 
     def key(self, name: str) -> bytes:
-        """The routing id of a seat that was ever taken. KeyError for another."""
-        return self._seats[name].sockets[0].routing_id
+        """The routing id of a seat that was ever taken, as its core has renamed it. KeyError for another."""
+        sockets = self.world.sockets(name) if name in self.world.names else self._seats[name].sockets
+        return sockets[0].routing_id
 
     def order(self, name: str, order: object) -> None:
         """Give an order to one core, which takes it when time goes on; ignored if the core is gone."""

@@ -99,7 +99,7 @@ def back(aim: Aim, since: float, within: float) -> Promise:
         return Promise(words, since + within, lambda _, now: bool(now.client and now.client.linked), since)
 
     def at_work(_: Observation, now: Observation) -> bool:
-        row = now.row(aim.key)
+        row = now.row(aim.scene.workers().get(aim.seat, aim.key))  # it may have taken another name
         return row is not None and row.state in ("ready", "busy") and row.free + row.in_flight == row.slots
 
     words = f"{aim.label} is in the table within {within:g} s, every slot of it free or at work"

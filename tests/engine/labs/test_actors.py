@@ -105,3 +105,14 @@ def test_a_worker_has_one_name_in_a_trace_whatever_its_broker_calls_it(system: s
             if entry.direction == "note" and entry.source == "broker" and "joined" in dict(entry.fields)["text"]
         }
         assert told == {lab.key(name): f"{name} joined" for name in ("worker-1", "worker-2", "worker-3")}
+
+
+def test_a_worker_that_took_another_name_is_found_by_that(stage: Sandbox) -> None:
+    stage.twin("worker-1")
+    stage.advance(1.0)
+    assert len(stage.workers()) == 3 and len(set(stage.workers().values())) == 2
+    stage.advance(30.0)
+    broker = stage.sight().broker
+    assert broker is not None
+    rows = {row.key for row in broker.workers if row.state != "lost"}
+    assert len(rows) == 3 and {stage.seat_of(key) for key in rows} == set(stage.workers())
