@@ -38,7 +38,7 @@ IMPURE = {
     "engine/runs/checker.py": "stamps what clients and workers of several processes did",
     "engine/feed.py": "notes when it was looked at last, so that nobody draws for nobody",
     "engine/journal/write.py": "stamps what is recorded, and whose clock it was",
-    "engine/labs/desk.py": "notes when a picture is due, and what drawing one costs",
+    "engine/labs/controlsession.py": "notes when a picture is due, and what drawing one costs",
     "engine/labs/fleet.py": "looks at its pace, and notes when each was heard",
     "console/screens/fleet.py": "ages are counted by the clock that the fleet is looked at with",
     "engine/labs/queueorders.py": "notes when it was begun, and when something was said",

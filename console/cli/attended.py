@@ -15,7 +15,7 @@ from engine.drive.control.place import NOWHERE, place_of_root
 from engine.drive.control.server import listening
 from engine.drive.pipeline import Pipeline
 from engine.feed import Feed
-from engine.labs.desk import Desk
+from engine.labs.controlsession import ControlSession
 from engine.labs.health import Health
 from engine.labs.queueorders import Overseen
 from engine.labs.queuestatus import of_pipeline
@@ -37,8 +37,8 @@ def attended(
     told = about(SYSTEM.name, ROLE, (), made.root)
     with (
         standing(source_of(made, say)._replace(control=lambda: counted(lab)), settings, lab, options),
-        closing(Desk(lab, ROLE)) as desk,
-        listening(say, None if at == NOWHERE else at, told, desk.all_words) as lab.control,
+        closing(ControlSession(lab, ROLE)) as session,
+        listening(say, None if at == NOWHERE else at, told, session.all_words) as lab.control,
     ):
         yield
 

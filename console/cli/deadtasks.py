@@ -28,7 +28,7 @@ from engine.drive.stores import NATS, SQLITE, opened, path_of
 from engine.drive.stores.dead import Dead, listed
 from engine.drive.stores.jetstream import JetStream
 from engine.errors import Refused
-from engine.labs.desk import packed
+from engine.labs.controlsession import packed
 from engine.labs.shared import codec_of
 from engine.labs.stored import FOLDER
 from engine.parts.explain import show, task_name

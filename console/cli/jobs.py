@@ -59,7 +59,7 @@ ORDERS: dict[str, tuple[type[Any], str]] = {
 }
 
 
-class Desk:
+class JobSession:
     """A broker's control socket, as one command meets it."""
 
     def __init__(self, caller: Caller, signals: Signals, endpoint: str) -> None:
@@ -114,7 +114,7 @@ def submit(options: Namespace, flags: list[Flag]) -> int:
     request, words = submit_of(options)
     if why := doubtful_logs(request.job):
         tell(clean(why))
-    with desk(options, flags) as counter:
+    with session(options, flags) as counter:
         request = scripted(request._replace(follow=options.wait), words, Paths.of_user().jobs)
         answer = counter.ask(request)
         if not isinstance(answer, Accepted):
@@ -125,7 +125,7 @@ def submit(options: Namespace, flags: list[Flag]) -> int:
         return follow(counter, answer.job_id) if options.wait else 0
 
 
-def follow(counter: Desk, job_id: int) -> int:
+def follow(counter: JobSession, job_id: int) -> int:
     """Until a job has ended, or nobody is left who knows how it does; what failed is told as it does.
 
     A broker with a store that was started again goes on with it and does not know who follows it: then its list tells.
@@ -174,7 +174,7 @@ def end(status: int, done: int, failed: int) -> int:
 
 def jobs(options: Namespace, flags: list[Flag]) -> int:
     """List the jobs, or give an order about one of them."""
-    with desk(options, flags) as counter:
+    with session(options, flags) as counter:
         if options.order == "show":
             return show(counter, options)
         if options.order:
@@ -194,7 +194,7 @@ def jobs(options: Namespace, flags: list[Flag]) -> int:
 
 def stop(options: Namespace, flags: list[Flag]) -> int:
     """Take processors from the workers, and say what really stops; status 1 where nothing does."""
-    with desk(options, flags) as counter:
+    with session(options, flags) as counter:
         nproc = STOP_NOW if options.now else STOP_ALL if options.all else options.n
         answer = counter.ask(StopWorkers(nproc))
         if not isinstance(answer, Stopping):
@@ -204,7 +204,7 @@ def stop(options: Namespace, flags: list[Flag]) -> int:
 
 
 @contextmanager
-def desk(options: Namespace, flags: list[Flag]) -> Iterator[Desk]:
+def session(options: Namespace, flags: list[Flag]) -> Iterator[JobSession]:
     """The broker's control socket for one command. Raises ``Wrong`` where another system is asked for, and
     ``engine.errors.Refused`` where no broker of this user is there.
     """
@@ -214,7 +214,7 @@ def desk(options: Namespace, flags: list[Flag]) -> Iterator[Desk]:
     settings = settings_of([*flags, Flag(("system",), "--system", SYSTEM)])
     endpoint = options.connect or broker_of(settings)
     with Signals() as signals, Caller(place(settings.paths.control, endpoint), endpoint, SPOKEN) as caller:
-        yield Desk(caller, signals, endpoint)
+        yield JobSession(caller, signals, endpoint)
 
 
 def table(listed: JobsListed) -> str:

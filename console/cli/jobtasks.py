@@ -19,7 +19,7 @@ HEAD = ("task", "state", "worker", "attempts", "started", "took", "log", "status
 
 
 class Asks(Protocol):
-    """``console.cli.jobs.Desk``."""
+    """``console.cli.jobs.JobSession``."""
 
     signals: Signals
 

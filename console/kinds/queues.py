@@ -26,9 +26,9 @@ from console.widgets.messages import OF_QUEUES
 from console.widgets.queuelines import equation
 from engine.faults import queuefaults
 from engine.labs.queuesandbox import QueueSandbox
-from engine.protocols.diskqueue.conduct import findings
 from engine.protocols.diskqueue.explain import state_maps
 from engine.protocols.diskqueue.options import Options
+from engine.protocols.diskqueue.queueviolations import findings
 
 ROOM = 6  # documents in a queue of a sandbox above which drivers wait: so few that it is seen
 MAINS = {"live": Pipelines, "remote": Pipelines, "sandbox": QueueSandboxScreen, "replay": ReplayedPipelines}

@@ -24,16 +24,16 @@ class Holds:
         self._selector = selector
         self._until: dict[HostedCore, tuple[float, float]] = {}  # when each was held, and until when
 
-    def hold(self, chair: HostedCore, until: float, stopped: bool) -> None:
+    def hold(self, hosted: HostedCore, until: float, stopped: bool) -> None:
         """Hold a core until then, or longer where it is held for longer already."""
-        since, end = self._until.get(chair, (time.monotonic(), until))
-        self._until[chair] = since, max(end, until)
-        if stopped and chair.later is None:
-            chair.later = []
-        if chair.held:
+        since, end = self._until.get(hosted, (time.monotonic(), until))
+        self._until[hosted] = since, max(end, until)
+        if stopped and hosted.later is None:
+            hosted.later = []
+        if hosted.held:
             return
-        chair.held = True
-        for port in chair.ports.values():
+        hosted.held = True
+        for port in hosted.ports.values():
             port.held = True
             for fd in port.fds:
                 self._selector.unregister(fd)
@@ -41,17 +41,17 @@ class Holds:
     def due(self, now: float) -> list[tuple[HostedCore, list[Event]]]:
         """Release the cores whose time has come, each with its events. The caller reads their ports."""
         found: list[tuple[HostedCore, list[Event]]] = []
-        for chair, (since, until) in list(self._until.items()) if self._until else ():
+        for hosted, (since, until) in list(self._until.items()) if self._until else ():
             if now < until:
                 continue
-            del self._until[chair]
-            chair.held = False
-            for port in chair.ports.values():
+            del self._until[hosted]
+            hosted.held = False
+            for port in hosted.ports.values():
                 port.held = False
                 port.stirred = True
                 for fd in port.fds:
                     self._selector.register(fd, selectors.EVENT_READ, port)
-            later, chair.later = chair.later, None
+            later, hosted.later = hosted.later, None
             paused: list[Event] = [] if later is None or now - since < PAUSE else [Paused(now - since)]
-            found.append((chair, [*paused, *(later or ())]))
+            found.append((hosted, [*paused, *(later or ())]))
         return found

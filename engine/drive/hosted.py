@@ -45,7 +45,7 @@ class AnyPort(Protocol):
     (``engine.drive.sharing.ride``).
     """
 
-    chair: HostedCore
+    hosted: HostedCore
     spec: Spec
     fd: int
     held: bool
@@ -74,10 +74,10 @@ class Port:
         "_receive",
         "batch",
         "calls",
-        "chair",
         "fd",
         "guard",
         "held",
+        "hosted",
         "links",
         "monitor",
         "more",
@@ -89,16 +89,16 @@ class Port:
         "stirred",
     )
 
-    def __init__(self, chair: HostedCore, spec: Spec, context: Context, stir: Callable[[Port], None]) -> None:
+    def __init__(self, hosted: HostedCore, spec: Spec, context: Context, stir: Callable[[Port], None]) -> None:
         """Open it; raises zmq.ZMQError. ``stir`` is called on another thread when a connection came or has ended."""
-        self.chair, self.spec, self._context = chair, spec, context
+        self.hosted, self.spec, self._context = hosted, spec, context
         self.links = Links(spec.name, self._cut_off) if spec.kind == "router" and spec.bind else None
         self.calls = Calls(spec.name)
         self.monitor: Monitor | None = None
         self.news: deque[tuple[int, int]] = deque()  # events of the monitor and descriptors, from the door's thread
         self.stirred = True  # whether there may be news
         curve = context.curve if keyed(spec) else None
-        self.held = chair.held  # nothing passes, either way
+        self.held = hosted.held  # nothing passes, either way
 
         def tell(event: int, fd: int) -> None:
             self.news.append((event, fd))
@@ -157,9 +157,9 @@ class Port:
             self.more = not self._is_last(messages)
         else:
             told, messages = self._read()
-        events = [(self.chair, event) for event in told] if told else []
+        events = [(self.hosted, event) for event in told] if told else []
         if messages:
-            events.append((self.chair, Received(messages, self.spec.name)))
+            events.append((self.hosted, Received(messages, self.spec.name)))
         return events
 
     def _read(self) -> tuple[list[Event], list[Frames]]:
@@ -307,7 +307,7 @@ class HostedCore:
         self.without: dict[str, Spec] = {}  # sockets that could not be opened again (``engine.drive.reopening``)
         self.held = False  # nothing passes over its sockets (``engine.drive.holding``)
         self.later: list[Event] | None = None  # what has happened while it was stopped; None while it goes on
-        self.scheduled = NEVER  # the earliest time in the agenda for this chair
+        self.scheduled = NEVER  # the earliest time in the agenda for this core
         self.jobs = Jobs(done)  # costs nothing before the first body
         self.routes = False  # whether all its sockets are ROUTERs
         self.signature = b""  # its routing id, where it is one of many on its node

@@ -88,8 +88,8 @@ class Node:
         self._lateness = Lateness()
         self._feed, self._save = feed, save
         self._share, self._told = share, told
-        self._chairs: dict[str, HostedCore] = {}
-        self._wakes = Wakes(self._chairs)
+        self._hosted: dict[str, HostedCore] = {}
+        self._wakes = Wakes(self._hosted)
         self._inbox = Inbox()
         self._selector = selectors.DefaultSelector()
         self._holds = Holds(self._selector)
@@ -130,11 +130,13 @@ class Node:
 
     def ask(self, name: str) -> Future[Any]:
         """A fresh picture of one core; KeyError in the future if it is gone."""
-        return self._call(lambda: self._chairs[name].core.snapshot(time.monotonic()))
+        return self._call(lambda: self._hosted[name].core.snapshot(time.monotonic()))
 
     def ask_all(self) -> Future[dict[str, Any]]:
         """Fresh pictures of all cores, by name."""
-        return self._call(lambda: {name: chair.core.snapshot(time.monotonic()) for name, chair in self._chairs.items()})
+        return self._call(
+            lambda: {name: hosted.core.snapshot(time.monotonic()) for name, hosted in self._hosted.items()}
+        )
 
     def remove(self, name: str) -> Future[None]:
         """Close a seat without ceremony, as if its process had died."""
@@ -142,7 +144,7 @@ class Node:
 
     def hold(self, name: str, seconds: float, stopped: bool) -> Future[None]:
         """Cut a core off for so long, and stop it meanwhile where ``stopped``. KeyError in the future if it is gone."""
-        return self._call(lambda: self._holds.hold(self._chairs[name], time.monotonic() + seconds, stopped))
+        return self._call(lambda: self._holds.hold(self._hosted[name], time.monotonic() + seconds, stopped))
 
     @property
     def lag(self) -> float:
@@ -151,14 +153,14 @@ class Node:
 
     def names(self) -> list[str]:
         """The seats that are taken."""
-        return list(self._chairs)
+        return list(self._hosted)
 
     def attach(self, tap: Tap, seated: Callable[[str, Seat], None]) -> None:
         """Tell ``seated`` who sits here and who sits down later, and show ``tap`` what they do from then on."""
 
         def act() -> None:
-            for name, chair in self._chairs.items():
-                seated(name, chair.seat())
+            for name, hosted in self._hosted.items():
+                seated(name, hosted.seat())
             self._seated[tap] = seated
             self.taps = (*self.taps, tap)
 
@@ -191,10 +193,10 @@ class Node:
         finally:
             try:
                 self._ports.disband()
-                for chair in list(self._chairs.values()):
-                    self._close(chair)
+                for hosted in list(self._hosted.values()):
+                    self._close(hosted)
             finally:  # whoever waits for an answer is told in any case
-                self._chairs.clear()
+                self._hosted.clear()
                 self._selector.close()
                 self._inbox.close(self.dead or f"the {self.name} node has stopped")
 
@@ -231,49 +233,49 @@ class Node:
             if events:
                 if port.more:
                     touched[port] = None
-                for chair, event in events:
-                    self._handle(chair, event)
+                for hosted, event in events:
+                    self._handle(hosted, event)
                 began, before = time.monotonic(), began
                 port.batch = min(DRAIN, 2 * port.batch) if began - before < QUICK else max(1, port.batch // 2)
             elif port.outbox and port.flushes():
                 touched[port.line] = None
 
-    def _handle(self, chair: HostedCore, event: Event) -> None:
-        if chair.later is not None:
-            chair.later.append(event)
+    def _handle(self, hosted: HostedCore, event: Event) -> None:
+        if hosted.later is not None:
+            hosted.later.append(event)
             return
         now = time.monotonic()
-        core = chair.core
-        decide = core.handle if not self.taps else partial(self._tapped, chair)
-        events = [event] if chair.wall is None else chair.wall.before(event)
-        while events and self._chairs.get(chair.name) is chair:  # it may have left at an event before this one
+        core = hosted.core
+        decide = core.handle if not self.taps else partial(self._tapped, hosted)
+        events = [event] if hosted.wall is None else hosted.wall.before(event)
+        while events and self._hosted.get(hosted.name) is hosted:  # it may have left at an event before this one
             commands = decide(events.pop(0), now)
             if commands:
-                events[:0] = self._perform(chair, commands)
+                events[:0] = self._perform(hosted, commands)
         at = core.wake_at()
-        if at < chair.scheduled:
-            self._wakes.put(chair, at)
+        if at < hosted.scheduled:
+            self._wakes.put(hosted, at)
 
-    def _tapped(self, chair: HostedCore, event: Event, now: float) -> list[Command]:
+    def _tapped(self, hosted: HostedCore, event: Event, now: float) -> list[Command]:
         shown = kept(event)
-        commands = chair.core.handle(event, now)
+        commands = hosted.core.handle(event, now)
         for tap in self.taps:
-            tap(self.name, chair.name, now, shown, commands)
+            tap(self.name, hosted.name, now, shown, commands)
         return commands
 
-    def _perform(self, chair: HostedCore, commands: list[Command]) -> list[Event]:
+    def _perform(self, hosted: HostedCore, commands: list[Command]) -> list[Event]:
         """Carry out commands in order; returns the events that refused sends give."""
         refused: list[Event] = []
-        if chair.routes:
+        if hosted.routes:
             commands = by_peer(commands)
         at, end = 0, len(commands)
         while at < end:
             command = commands[at]
             if type(command) is not Send:
-                self._rarely(chair, command)
+                self._rarely(hosted, command)
                 at += 1
                 continue
-            port = chair.ports.get(command.socket)
+            port = hosted.ports.get(command.socket)
             if port is None:
                 at += 1  # the core left with this command still in hand
                 continue
@@ -282,88 +284,88 @@ class Node:
             refused += unsent
         return refused
 
-    def _rarely(self, chair: HostedCore, command: Command) -> None:
-        if chair.does(command):
+    def _rarely(self, hosted: HostedCore, command: Command) -> None:
+        if hosted.does(command):
             return
         match command:
             case Note():
-                note = command if command.subject else command._replace(subject=chair.signature)
+                note = command if command.subject else command._replace(subject=hosted.signature)
                 self._feed.fact(note, self.name, time.time())
             case Reopen():
-                self._ports.reopen(chair, command)
+                self._ports.reopen(hosted, command)
             case Share():
-                self._ports.share(chair, command)
+                self._ports.share(hosted, command)
             case Exit(reason, failed):
                 self.failed += failed
-                self._leave(chair.name, GOODBYE)
+                self._leave(hosted.name, GOODBYE)
                 if failed or not self._told:
-                    note = Note("bad" if failed else "info", f"{called(chair.name)} left: {reason}", chair.signature)
+                    note = Note("bad" if failed else "info", f"{called(hosted.name)} left: {reason}", hosted.signature)
                     self._feed.fact(note, self.name, time.time())
             case Start(key, body):
                 words = f"nothing here runs a {type(body).__name__}"
-                self._complain(f"{chair.name}: {words}")
-                self.finish(chair.name, key, False, words.encode())
+                self._complain(f"{hosted.name}: {words}")
+                self.finish(hosted.name, key, False, words.encode())
             case Save(name, content):
                 self._save(name, content)
             case _:
-                raise TypeError(f"{chair.name} wants what no driver here does: {command!r}")
+                raise TypeError(f"{hosted.name} wants what no driver here does: {command!r}")
 
     def _wake(self, now: float) -> None:
-        for chair, events in self._holds.due(now):
-            self._touched |= dict.fromkeys(chair.ports.values())
-            for event in events if self._chairs.get(chair.name) is chair else ():
-                self._handle(chair, event)
+        for hosted, events in self._holds.due(now):
+            self._touched |= dict.fromkeys(hosted.ports.values())
+            for event in events if self._hosted.get(hosted.name) is hosted else ():
+                self._handle(hosted, event)
         due, late = self._wakes.due(now)
-        for chair in due:
-            for port in chair.ports.values():
+        for hosted in due:
+            for port in hosted.ports.values():
                 if port.outbox:
                     self._touched[port] = None
-            self._handle(chair, Woken())
+            self._handle(hosted, Woken())
         self._lateness.note(late, now)
 
     def _complain(self, words: str) -> None:
         self._feed.fact(Note("bad", words), self.name, time.time())
 
     def _pause(self, seconds: float, now: float) -> None:
-        if self._chairs:
+        if self._hosted:
             self._feed.fact(Note("warn", f"paused for {seconds:.1f} s"), self.name, time.time())
-        for chair in list(self._chairs.values()):
-            self._handle(chair, Paused(seconds))
+        for hosted in list(self._hosted.values()):
+            self._handle(hosted, Paused(seconds))
 
     def _publish(self, now: float) -> None:
         began = time.thread_time()
-        pictures = {name: chair.core.snapshot(now) for name, chair in self._chairs.items()}
+        pictures = {name: hosted.core.snapshot(now) for name, hosted in self._hosted.items()}
         self._published = now
         self._feed.show(self.name, pictures.get(self.name, pictures), time.thread_time() - began)
 
     def _hand(self, name: str, event: Event) -> None:
-        if (chair := self._chairs.get(name)) is not None:
-            self._handle(chair, event)
+        if (hosted := self._hosted.get(name)) is not None:
+            self._handle(hosted, event)
 
     # ---- opening and closing ------------------------------------------------------------------------------------
 
     def _open(self, name: str, seat: Seat, keeper: Keeper | None) -> None:
-        chair = HostedCore(name, seat, partial(self.finish, name), keeper)
+        hosted = HostedCore(name, seat, partial(self.finish, name), keeper)
         try:
             for spec in seat.sockets:
-                self._ports.plug(chair, spec)
+                self._ports.plug(hosted, spec)
         except BaseException:
-            self._close(chair)
+            self._close(hosted)
             raise
-        self._chairs[name] = chair
-        chair.routes = all(spec.kind == "router" for spec in seat.sockets)
-        chair.signature = seat.sockets[0].routing_id if seat.sockets and name != self.name else b""
+        self._hosted[name] = hosted
+        hosted.routes = all(spec.kind == "router" for spec in seat.sockets)
+        hosted.signature = seat.sockets[0].routing_id if seat.sockets and name != self.name else b""
         for seated in self._seated.values():
             seated(name, seat)
-        chair.begin(self._inbox.post, partial(self._hand, name))
-        self._handle(chair, Started())
+        hosted.begin(self._inbox.post, partial(self._hand, name))
+        self._handle(hosted, Started())
 
     def _leave(self, name: str, linger: int = 0) -> None:
-        if (chair := self._chairs.pop(name, None)) is not None:
-            self._close(chair, linger)
+        if (hosted := self._hosted.pop(name, None)) is not None:
+            self._close(hosted, linger)
 
-    def _close(self, chair: HostedCore, linger: int = 0) -> None:
-        for port in chair.ports.values():
+    def _close(self, hosted: HostedCore, linger: int = 0) -> None:
+        for port in hosted.ports.values():
             self._ports.shut(port, linger)
-        chair.ports.clear()
-        chair.close()
+        hosted.ports.clear()
+        hosted.close()

@@ -15,7 +15,6 @@ from engine.drive.pipelinerecord import StageTold, read_back, told_of
 from engine.drive.queueview import LogSight, ProcessSight, QueueSight, garbled, paused, sorted_out, tail_of, times_of
 from engine.parts.plain import several
 from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, Broken, Conduct
 from engine.protocols.diskqueue.config import NO_TIMES, DriverTimes
 from engine.protocols.diskqueue.explain import seat_of
 from engine.protocols.diskqueue.parameters import ParameterError, read_parameters
@@ -37,6 +36,7 @@ from engine.protocols.diskqueue.pipeline import (
     worker_folder,
     worker_number,
 )
+from engine.protocols.diskqueue.queueviolations import ASTRAY, TIMES, Broken, QueueViolations
 from engine.protocols.diskqueue.transitions import Line, read_record
 from engine.protocols.diskqueue.watchdog import StageView, Watchdog
 
@@ -54,7 +54,7 @@ class Observation:
         self._queues = {name: QueueSight(queue_folder(root, name)) for name in (START, *(s.name for s in stages))}
         self._logs = LogSight()
         self._processes = ProcessSight()
-        self.conduct = Conduct()
+        self.violations = QueueViolations()
         self.notes: list[Command] = []  # of rules that were broken, until somebody tells them
         self._buried: dict[str, DriverTimes] = {}  # by stage: what its ended drivers had done
         self._samples: dict[str, deque[tuple[float, int]]] = {stage.name: deque() for stage in stages}
@@ -99,7 +99,7 @@ class Observation:
             ),
             rows,
             tuple(self._logs.documents),
-            self.conduct.incidents,
+            self.violations.incidents,
             Walks() if core is None else Walks(seen=core.walked(), stages=core.stages_walked()),
         )
 
@@ -117,9 +117,9 @@ class Observation:
         standing += [
             Broken(seat_of(row.stage, row.number), TIMES, "") for row in rows if garbled(self._root, row.number)
         ]
-        self.notes += self.conduct.look(surveys, standing, at)
+        self.notes += self.violations.look(surveys, standing, at)
         while self._logs.broken:
-            self.notes += self.conduct.add(*self._logs.broken.popleft(), at)
+            self.notes += self.violations.add(*self._logs.broken.popleft(), at)
 
     def bury(self, stage: str, number: str, times: DriverTimes | None) -> None:
         """A driver has ended: keep what it did."""

@@ -16,7 +16,7 @@ from engine.core import Socket as Spec
 from engine.drive.hosted import AnyPort, HostedCore, Port
 from engine.drive.links import outer
 from engine.drive.reopening import reopen
-from engine.drive.sharing.carrier import Carrier, Told
+from engine.drive.sharing.carrier import Carrier, CarrierOwner
 from engine.drive.sharing.company import Company
 from engine.drive.sockets import Context
 
@@ -36,14 +36,14 @@ class Ports:
         self._context, self._selector, self._post, self._say = context, selector, post, say
         self._companies: dict[tuple[str, ...], Company] = {}  # by endpoints
 
-    def plug(self, chair: HostedCore, spec: Spec) -> None:
+    def plug(self, hosted: HostedCore, spec: Spec) -> None:
         """Open a port of a core. Raises zmq.ZMQError."""
         if spec.shares and outer(spec):
             company = self._companies.setdefault(spec.connect, Company(self))
-            port = company.join(chair, spec)
+            port = company.join(hosted, spec)
         else:
-            port = self.own(chair, spec)
-        chair.ports[spec.name] = port
+            port = self.own(hosted, spec)
+        hosted.ports[spec.name] = port
         self.touched[port] = None
 
     def shut(self, port: AnyPort, linger: int = 0) -> None:
@@ -56,18 +56,18 @@ class Ports:
         if company.empty:
             del self._companies[port.spec.connect]
 
-    def reopen(self, chair: HostedCore, command: Reopen) -> None:
+    def reopen(self, hosted: HostedCore, command: Reopen) -> None:
         """Close one and open it anew."""
-        port = chair.ports.get(command.socket)
+        port = hosted.ports.get(command.socket)
         company = self._companies.get(port.spec.connect) if port is not None and port.spec.shares else None
         if company is not None and port is not None:
             company.doubt(port, time.monotonic())
-        for error in reopen(chair, command, self.shut, self.plug):
-            self.complain(chair, error)
+        for error in reopen(hosted, command, self.shut, self.plug):
+            self.complain(hosted, error)
 
-    def share(self, chair: HostedCore, command: Share) -> None:
+    def share(self, hosted: HostedCore, command: Share) -> None:
         """Peers may share their connections to this port; or the broker at its other end has said whether it may."""
-        port = chair.ports.get(command.socket)
+        port = hosted.ports.get(command.socket)
         if isinstance(port, Port):
             port.share()
         if port is not None and (company := self._companies.get(port.spec.connect)) is not None:
@@ -80,13 +80,13 @@ class Ports:
 
     # ---- for a company --------------------------------------------------------------------------------------------
 
-    def own(self, chair: HostedCore, spec: Spec) -> Port:
+    def own(self, hosted: HostedCore, spec: Spec) -> Port:
         """A socket of its own. Raises zmq.ZMQError."""
-        port = Port(chair, spec, self._context, self._stir)
+        port = Port(hosted, spec, self._context, self._stir)
         self._watch(port)
         return port
 
-    def carry(self, spec: Spec, company: Told) -> Carrier:
+    def carry(self, spec: Spec, company: CarrierOwner) -> Carrier:
         """A socket that goes where this one does, for many. Raises zmq.ZMQError."""
         key = f"{spec.connect[0]}:carrier:{os.urandom(8).hex()}".encode()
         carrier = Carrier(replace(spec, routing_id=key, shares=False), self._context, company)
@@ -110,9 +110,9 @@ class Ports:
         self.unwatch(port)
         port.close(linger)
 
-    def complain(self, chair: HostedCore, error: zmq.ZMQError) -> None:
+    def complain(self, hosted: HostedCore, error: zmq.ZMQError) -> None:
         """Say where a core can not go."""
-        self._say(f"{chair.name} can not go to {error}")
+        self._say(f"{hosted.name} can not go to {error}")
 
     # ---------------------------------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class Ports:
         """Connections of a port that is bound came or went. Called by the door's thread."""
 
         def act() -> None:
-            if port.chair.ports.get(port.spec.name) is port:
+            if port.hosted.ports.get(port.spec.name) is port:
                 port.stirred = True
                 self.touched[port] = None
 

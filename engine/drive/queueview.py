@@ -21,10 +21,10 @@ import psutil
 
 from engine.drive.disk import STILL_NS
 from engine.files import safely
-from engine.protocols.diskqueue.conduct import ACCUSES, LOG
 from engine.protocols.diskqueue.config import DriverTimes, read_times
 from engine.protocols.diskqueue.explain import seat_of
 from engine.protocols.diskqueue.pipeline import Counts, DocumentRow, Survey, log_line, survey, worker_folder
+from engine.protocols.diskqueue.queueviolations import ACCUSES, LOG
 
 SHARE = 0.1  # of the time may be spent with reading one folder
 DOCUMENTS = 500  # newest that are kept in sight

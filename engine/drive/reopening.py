@@ -18,24 +18,24 @@ from engine.drive.hosted import AnyPort, HostedCore
 
 
 def reopen(
-    chair: HostedCore, command: Reopen, shut: Callable[[AnyPort], None], plug: Callable[[HostedCore, Spec], None]
+    hosted: HostedCore, command: Reopen, shut: Callable[[AnyPort], None], plug: Callable[[HostedCore, Spec], None]
 ) -> list[zmq.ZMQError]:
     """Close the socket that a core names with ``shut`` and open it with ``plug``, which raises zmq.ZMQError.
 
     Where that fails it goes back to the endpoints before: a peer may have named what is none. Returns what was refused.
     """
-    port = chair.ports.pop(command.socket, None)
+    port = hosted.ports.pop(command.socket, None)
     if port is not None:
         shut(port)
-    before = chair.without.pop(command.socket) if port is None else port.spec
+    before = hosted.without.pop(command.socket) if port is None else port.spec
     back = before if command.routing_id is None else replace(before, routing_id=command.routing_id)
     there = back if command.endpoint is None else replace(back, connect=(command.endpoint,))
     refused: list[zmq.ZMQError] = []
     for spec in dict.fromkeys((there, back)):
         try:
-            plug(chair, spec)
+            plug(hosted, spec)
             return refused
         except zmq.ZMQError as error:
             refused.append(error)
-    chair.without[command.socket] = back
+    hosted.without[command.socket] = back
     return refused

@@ -17,22 +17,22 @@ TOGETHER = 0.005  # seconds at most: no more than a thread waits for the interpr
 
 
 class Wakes:
-    """Of the cores in ``chairs``, by name. Times: monotonic seconds."""
+    """Of the cores in ``cores``, by name. Times: monotonic seconds."""
 
-    def __init__(self, chairs: Mapping[str, HostedCore]) -> None:
-        self._chairs = chairs
+    def __init__(self, cores: Mapping[str, HostedCore]) -> None:
+        self._hosted = cores
         self._times: list[float] = []  # a heap
         self._at: dict[float, list[tuple[float, HostedCore]]] = {}  # of each time; its own deadline beside each core
 
-    def put(self, chair: HostedCore, at: float) -> None:
+    def put(self, hosted: HostedCore, at: float) -> None:
         """It is to be woken at a time that is earlier than those before, which are void."""
-        chair.scheduled = at
-        time = at if len(self._chairs) <= MANY else (at // TOGETHER + 1) * TOGETHER
+        hosted.scheduled = at
+        time = at if len(self._hosted) <= MANY else (at // TOGETHER + 1) * TOGETHER
         waiting = self._at.get(time)
         if waiting is None:
             self._at[time] = waiting = []
             heappush(self._times, time)
-        waiting.append((at, chair))
+        waiting.append((at, hosted))
 
     def next(self) -> float:
         """No later than somebody is to be woken; NEVER where nobody is."""
@@ -44,9 +44,9 @@ class Wakes:
         late = 0.0
         while self._times and self._times[0] <= now:
             time = heappop(self._times)
-            for at, chair in self._at.pop(time):
-                if at == chair.scheduled and self._chairs.get(chair.name) is chair:  # else moved, or gone
-                    chair.scheduled = NEVER
+            for at, hosted in self._at.pop(time):
+                if at == hosted.scheduled and self._hosted.get(hosted.name) is hosted:  # else moved, or gone
+                    hosted.scheduled = NEVER
                     late = max(late, now - time)
-                    found.append(chair)
+                    found.append(hosted)
         return found, late

@@ -2,8 +2,8 @@
 
 The process that carries an order out keeps the line, whoever gave it: its own console or prompt, or another process
 over the socket. ``engine.labs.lab.Lab`` has every order that a lab takes pass ``audited``; those of a protocol's
-clients, which reach a broker past its lab, are kept by ``engine.labs.desk``. ``roundhouse order`` keeps a line as well,
-with the effect that it saw.
+clients, which reach a broker past its lab, are kept by ``engine.labs.controlsession``. ``roundhouse order`` keeps a
+line as well, with the effect that it saw.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from engine.drive.control.wire import Message
 from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.codec import Codec, Unreadable
-from engine.labs.desk import packed
+from engine.labs.controlsession import packed
 from engine.labs.far import FarTrace
 from engine.labs.health import Health
 

@@ -25,7 +25,7 @@ from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.write import Journal
 from engine.labs.brokers import FIRST, SECOND, Brokers, orders_of, paired
-from engine.labs.desk import BrokerDesk
+from engine.labs.controlsession import BrokerControlSession
 from engine.labs.elsewhere import Elsewhere
 from engine.labs.health import Health, health_of
 from engine.labs.liveruns import LiveRuns
@@ -85,7 +85,7 @@ class LiveLab(LiveRuns):
         self.system, self.readonly, self._trust, self._curve = system, readonly, trust, curve
         self._folder, self._listens = control, listens
         self._role = role or ("broker" if broker else "")
-        self._desk: BrokerDesk | None = None
+        self._desk: BrokerControlSession | None = None
         self.options = system.options() if options is None else options
         self.feed = Feed()
         self.started = time.monotonic()
@@ -121,7 +121,7 @@ class LiveLab(LiveRuns):
             if self._with_client:
                 self._seat_client()
             if self._folder is not None and self._role and self._listens != NOWHERE:
-                self._desk = BrokerDesk(self, self._role, lambda: self._pool.seats)
+                self._desk = BrokerControlSession(self, self._role, lambda: self._pool.seats)
                 orders = orders_of(self.system) if self._with_broker else None
                 self._desk.listen(self._context, self._folder, self._listens, orders)
         except BaseException:

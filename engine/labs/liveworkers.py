@@ -14,7 +14,7 @@ from engine.drive.sockets import descriptors_of
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.brokers import inner
-from engine.labs.desk import BrokerDesk
+from engine.labs.controlsession import BrokerControlSession
 from engine.labs.health import Workers
 from engine.labs.livefaults import LiveFaults
 from engine.labs.orders import PATIENCE
@@ -36,7 +36,7 @@ class LiveWorkers(LiveFaults):
     _connect: str | None
     _client_id: bytes
     _nonce: Nonces
-    _desk: BrokerDesk | None
+    _desk: BrokerControlSession | None
     _transport = ""  # of peers of this process; empty: they stay in it
     _wanted: int
     _named: Sequence[NamedPool]

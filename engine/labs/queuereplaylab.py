@@ -28,7 +28,7 @@ from engine.labs.pipelinestate import Place, Scene
 from engine.labs.replay import Replay, Step
 from engine.labs.timeline import Timeline
 from engine.parts.view import Incident
-from engine.protocols.diskqueue import conduct, driver, names, watchdog
+from engine.protocols.diskqueue import driver, names, queueviolations, watchdog
 from engine.protocols.diskqueue import explain as words
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.operations import Append, Done, Log
@@ -163,7 +163,7 @@ class QueueReplayLab(Timeline, QueueLab):
                 trace.step(step)
 
     def _incidents(self) -> tuple[Incident, ...]:
-        made = conduct.Conduct()
+        made = queueviolations.QueueViolations()
         for _, peer, reason, at in self._broken[: self._until(self._broken)]:
             made.add(peer, reason, at)
         return made.incidents
@@ -219,7 +219,7 @@ class QueueReplayLab(Timeline, QueueLab):
         super()._note(step)
         self._steps[step.record] = step
         for command in step.commands:
-            if type(command) is Note and command.text.startswith(conduct.STRANGE):
+            if type(command) is Note and command.text.startswith(queueviolations.STRANGE):
                 self._broken.append((step.record, self._queue_of(step.name), command.text, self._wall(step.at)))
         event: Any = step.event
         if type(event) is not Done:
@@ -227,7 +227,7 @@ class QueueReplayLab(Timeline, QueueLab):
         number, stage = words.number_of(step.name), words.stage_of(step.name)
         match event.operation:
             case Log(_, line) if number and (row := log_line(line, stage, number)) is not None:
-                if row.outcome == conduct.ACCUSES:
+                if row.outcome == queueviolations.ACCUSES:
                     self._broken.append((step.record, step.name, row.text, row.at))
                 else:
                     self._rows.append((step.record, row))

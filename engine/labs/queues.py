@@ -30,7 +30,7 @@ from engine.drive.tempdir import LockedTempDir
 from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.write import Journal
-from engine.labs.desk import Desk
+from engine.labs.controlsession import ControlSession
 from engine.labs.health import Health
 from engine.labs.queueorders import QueueOrders, fed
 from engine.labs.record import begin
@@ -219,10 +219,10 @@ class LiveQueueLab(QueueOrders):
         if self._folder is not None and not self.watches:
             at = self._listens or place_of_root(self._folder, self.root)
             told = about(self.system.name, "console", (), self.root)
-            desk = Desk(self, "console")
-            self._door.callback(desk.close)
+            session = ControlSession(self, "console")
+            self._door.callback(session.close)
             self.control = self._door.enter_context(
-                listening(self._say, None if at == NOWHERE else at, told, desk.all_words)
+                listening(self._say, None if at == NOWHERE else at, told, session.all_words)
             )
 
     def _start(self, name: str, body: Callable[[], None]) -> threading.Thread:

@@ -34,10 +34,10 @@ from engine.protocols.conversation import beats, frontend, header, messages
 from engine.protocols.conversation import words as told_in
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
-from engine.protocols.conversation.desk import FRONTEND
 from engine.protocols.conversation.durable import Durable
 from engine.protocols.conversation.frontend import CancelJob, Hold, ListJobs, Release, StopWorkers, Submit
 from engine.protocols.conversation.header import Decoder
+from engine.protocols.conversation.jobfrontend import FRONTEND
 from engine.protocols.conversation.links import STREAM
 from engine.protocols.conversation.messages import Description
 from engine.protocols.conversation.options import Options

@@ -130,10 +130,10 @@ class Scene:
                 return f"{row.key!r} runs {terms['config_version']}"
         if view.backlog or view.in_flight or not view.ledger.balanced:
             return f"{view.backlog} wait, {view.in_flight} are out, the books: {view.ledger}"
-        desks = [world.core(name).service.desk for name in BROKERS if name in world.names]
+        dispatchers = [world.core(name).service.dispatcher for name in BROKERS if name in world.names]
         copies = [
-            {member.key: (member.services, member.slots) for member in desk.members.values()} | desk.tasks
-            for desk in desks
+            {member.key: (member.services, member.slots) for member in dispatcher.members.values()} | dispatcher.tasks
+            for dispatcher in dispatchers
         ]
         return "" if all(copy == copies[0] for copy in copies) else "the copy is not what it is a copy of"
 

@@ -95,7 +95,7 @@ def _parsed(key: str, text: str, wall: float) -> Any:
 
 def introduce(broker: Any, peer: str) -> None:
     """A peer that no worker is yet has asked for its configuration, as every one must before READY."""
-    if peer.encode() not in broker.service.desk.members:
+    if peer.encode() not in broker.service.dispatcher.members:
         broker.service._configured[peer.encode()] = None
 
 
@@ -211,7 +211,7 @@ class Stage:
         number = int(name[1:]) if name[1:].isdigit() else 0
         key = f"worker-{number}".encode() if name.startswith("w") else name.encode()
         states = {row.key: row.state for row in broker.snapshot(self.world.now).workers}
-        queues = [service for service, queue in broker.service.desk.queues.items() if key in queue.ready]
+        queues = [service for service, queue in broker.service.dispatcher.queues.items() if key in queue.ready]
         return f"{states.get(key, 'unknown')}, in the queues of {' and '.join(queues) or 'none'}"
 
 

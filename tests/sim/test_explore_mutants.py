@@ -16,7 +16,7 @@ from engine.parts.ready import Ready
 from engine.parts.suspects import Suspects
 from engine.protocols.conversation.jobs import Jobs
 from engine.protocols.conversation.machine import Does
-from engine.protocols.negotiated.desk import Desk
+from engine.protocols.negotiated.dispatcher import Dispatcher
 from engine.protocols.negotiated.machine import Rank
 from engine.protocols.negotiated.standby import Standby
 from engine.protocols.pingpong.broker import Broker as PingBroker
@@ -255,7 +255,7 @@ MUTANTS = (
     Mutant(
         "a slot does not come back",
         "negotiated",
-        (Desk, "take", slot_kept),
+        (Dispatcher, "take", slot_kept),
         "broker: check: assert stands == (set(member.services) if ready else set())",
         ("client is asked", "client > broker", "broker > worker-1", "worker-1 > broker"),
         {"tasks": 3},

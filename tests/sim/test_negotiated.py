@@ -55,9 +55,9 @@ def books_are_right(core: Broker, now: float) -> None:
         return
     for row in view.workers:
         assert 0 <= row.free <= row.slots and row.in_flight == row.slots - row.free
-    desk = core.service.desk
-    assert len(desk.tasks) == view.backlog + view.in_flight
-    attempts = [task.attempt for task in desk.tasks.values()]
+    dispatcher = core.service.dispatcher
+    assert len(dispatcher.tasks) == view.backlog + view.in_flight
+    attempts = [task.attempt for task in dispatcher.tasks.values()]
     assert all(attempt <= core.service.options.max_deliveries for attempt in attempts)
 
 
@@ -162,9 +162,9 @@ def test_f17_a_poison_task_ends_no_innocent_one(workers: tuple[str, ...]) -> Non
     world = house.world
 
     def holder() -> str | None:
-        desk = world.core("broker").service.desk
-        tries.update({task.key: task.attempt for task in desk.in_flight.all()})
-        held = [name for name in WORKERS for task in desk.in_flight.of(routing_id(name)) if task is poison]
+        dispatcher = world.core("broker").service.dispatcher
+        tries.update({task.key: task.attempt for task in dispatcher.in_flight.all()})
+        held = [name for name in WORKERS for task in dispatcher.in_flight.of(routing_id(name)) if task is poison]
         return held[0] if held else None
 
     for name in WORKERS:
@@ -174,7 +174,7 @@ def test_f17_a_poison_task_ends_no_innocent_one(workers: tuple[str, ...]) -> Non
     world.run_for(10.0)
     world.order("c1", BulkSpec("ping", 60, in_flight=30))
     world.run_for(0.05)
-    poison = list(world.core("broker").service.desk.tasks.values())[4]
+    poison = list(world.core("broker").service.dispatcher.tasks.values())[4]
     deaths = suffer(world, house.storm.seats, holder, 40.0)
     view: BrokerView = world.picture("broker")
     assert (view.ledger.succeeded, dict(view.ledger.failed)) == (59, {"undeliverable": 1})
@@ -270,7 +270,9 @@ class Pair:
         run_passes(world)
         other = world.core("fallback" if active == ["primary"] else "primary")
         ours = world.core(active[0])
-        assert set(other.service.desk.members) == set(ours.service.desk.members), "the copy is not up to date"
+        assert set(other.service.dispatcher.members) == set(ours.service.dispatcher.members), (
+            "the copy is not up to date"
+        )
         assert other.service.config == ours.service.config
 
 
@@ -342,5 +344,5 @@ def test_a_task_is_known_to_both_by_the_same_key() -> None:
     world.run(2.0)
     world.order("c1", BulkSpec("ping", 30, in_flight=30))
     world.run_for(1.0)
-    keys: dict[str, set[TaskKey]] = {name: set(world.core(name).service.desk.tasks) for name in house.BROKERS}
+    keys: dict[str, set[TaskKey]] = {name: set(world.core(name).service.dispatcher.tasks) for name in house.BROKERS}
     assert keys["primary"] == keys["fallback"] != set()

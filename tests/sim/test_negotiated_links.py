@@ -57,7 +57,7 @@ def check_healed(world: World, workers: int = len(WORKERS)) -> None:
     view = world.picture("broker")
     assert len(view.workers) == workers and all(row.state in ("ready", "busy") for row in view.workers)
     assert world.picture("c1").linked and oldest(world) < HEALED
-    assert all(task.given > world.now - HEALED for task in world.core("broker").service.desk.in_flight.all())
+    assert all(task.given > world.now - HEALED for task in world.core("broker").service.dispatcher.in_flight.all())
 
 
 def check_ends(world: World, n: int) -> None:

@@ -30,7 +30,7 @@ from engine.drive.sockets import Context
 TAKEN = 16  # messages that are taken at a time
 
 
-class Told(Protocol):
+class CarrierOwner(Protocol):
     """Who is told what became of the connection."""
 
     rides: dict[bytes, Ride]
@@ -41,7 +41,7 @@ class Told(Protocol):
 
 
 class _Nobody:
-    """The core of a chair that has none."""
+    """What sits there in place of a core."""
 
     def handle(self, event: Event, now: float) -> list[Command]:
         raise AssertionError(event)
@@ -58,7 +58,7 @@ class Carrier(Port):
 
     __slots__ = ("_awaited", "_company", "_due", "heard", "opened", "stands", "way")
 
-    def __init__(self, spec: Spec, context: Context, company: Told) -> None:
+    def __init__(self, spec: Spec, context: Context, company: CarrierOwner) -> None:
         """Open it; raises zmq.ZMQError."""
         nobody: Core = _Nobody()
         super().__init__(HostedCore("", Seat(nobody, ()), lambda *_: None), spec, context, lambda port: None)
@@ -112,7 +112,7 @@ class Carrier(Port):
             for key, *frames in inner:
                 ride = self._company.rides.get(key)
                 if ride is not None and frames:
-                    refused.append((ride.chair, Unsent(frames, "full", ride.spec.name)))
+                    refused.append((ride.hosted, Unsent(frames, "full", ride.spec.name)))
         return refused
 
     def _given(self, messages: list[Frames]) -> list[tuple[HostedCore, Event]]:
@@ -136,7 +136,7 @@ class Carrier(Port):
         for ride, some in given.items():
             ride.heard = now
             if not ride.held:
-                events.append((ride.chair, Received(some, ride.spec.name)))
+                events.append((ride.hosted, Received(some, ride.spec.name)))
             elif len(ride.arrived) < OUTBOX:
                 ride.arrived += some
         return events
@@ -147,4 +147,4 @@ class Carrier(Port):
             del self._awaited[key]
 
 
-Carry = Callable[[Spec, Told], Carrier]
+Carry = Callable[[Spec, CarrierOwner], Carrier]

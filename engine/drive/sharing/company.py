@@ -25,19 +25,19 @@ from engine.core import Connected, Disconnected
 from engine.core import Socket as Spec
 from engine.drive.hosted import AnyPort, HostedCore, Port
 from engine.drive.security.greetings import HANDSHAKE
-from engine.drive.sharing.carrier import Carrier, Told
+from engine.drive.sharing.carrier import Carrier, CarrierOwner
 from engine.drive.sharing.ride import Ride
 
 
 class Opens(Protocol):
     """What opens and closes the sockets of a node (``engine.drive.ports``)."""
 
-    def own(self, chair: HostedCore, spec: Spec) -> Port: ...  # raises zmq.ZMQError
-    def carry(self, spec: Spec, company: Told) -> Carrier: ...  # raises zmq.ZMQError
+    def own(self, hosted: HostedCore, spec: Spec) -> Port: ...  # raises zmq.ZMQError
+    def carry(self, spec: Spec, company: CarrierOwner) -> Carrier: ...  # raises zmq.ZMQError
     def look(self, port: AnyPort) -> None: ...
     def unwatch(self, port: Port) -> None: ...
     def close(self, port: AnyPort, linger: int = 0) -> None: ...
-    def complain(self, chair: HostedCore, error: zmq.ZMQError) -> None: ...
+    def complain(self, hosted: HostedCore, error: zmq.ZMQError) -> None: ...
 
 
 class Company:
@@ -57,16 +57,16 @@ class Company:
         """Whether nobody is left."""
         return not self.rides and not self._own
 
-    def join(self, chair: HostedCore, spec: Spec) -> AnyPort:
+    def join(self, hosted: HostedCore, spec: Spec) -> AnyPort:
         """The port of one more. Raises zmq.ZMQError where a socket can not be opened."""
         alone = self.carrier is None and (self.apart or self._prober is None)
         if alone or spec.routing_id in self.rides:
-            port = self._opens.own(chair, spec)
+            port = self._opens.own(hosted, spec)
             self._own[port] = None
             if alone and not self.apart:
                 self._prober = port
             return port
-        ride = self.rides[spec.routing_id] = Ride(chair, spec, deque())
+        ride = self.rides[spec.routing_id] = Ride(hosted, spec, deque())
         if self.carrier is not None and self.carrier.stands:
             self._board(ride, self.carrier)
         return ride
@@ -159,11 +159,11 @@ class Company:
             try:
                 self.carrier = self._opens.carry(spec, self)
             except zmq.ZMQError as error:
-                self._opens.complain(port.chair, error)
+                self._opens.complain(port.hosted, error)
                 return
         del self._own[port]
-        ride = self.rides[spec.routing_id] = Ride(port.chair, spec, port.outbox.copy(), stands=True)
-        port.chair.ports[spec.name] = ride
+        ride = self.rides[spec.routing_id] = Ride(port.hosted, spec, port.outbox.copy(), stands=True)
+        port.hosted.ports[spec.name] = ride
         if carrier is None:
             self._witness = port
             self._opens.unwatch(port)
@@ -175,14 +175,14 @@ class Company:
     def _split(self, ride: Ride) -> Port | None:
         """From waiting to a connection of its own; None where none can be opened."""
         try:
-            port = self._opens.own(ride.chair, ride.spec)
+            port = self._opens.own(ride.hosted, ride.spec)
         except zmq.ZMQError as error:
-            self._opens.complain(ride.chair, error)
+            self._opens.complain(ride.hosted, error)
             return None
         del self.rides[ride.spec.routing_id]
         self._own[port] = None
         port.outbox += ride.outbox
-        ride.chair.ports[ride.spec.name] = port
+        ride.hosted.ports[ride.spec.name] = port
         self._opens.look(port)
         return port
 

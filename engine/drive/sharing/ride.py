@@ -11,17 +11,17 @@ from engine.drive.hosted import OUTBOX, AnyPort, HostedCore
 
 
 class Ride:
-    """As ``engine.drive.hosted.Port``, for the chair. What is sent while nothing can go waits in the outbox."""
+    """As ``engine.drive.hosted.Port``, for its core. What is sent while nothing can go waits in the outbox."""
 
     __slots__ = (
         "_way",
         "arrived",
         "batch",
-        "chair",
         "fd",
         "fds",
         "heard",
         "held",
+        "hosted",
         "line",
         "more",
         "outbox",
@@ -31,11 +31,11 @@ class Ride:
         "told",
     )
 
-    def __init__(self, chair: HostedCore, spec: Spec, outbox: deque[Frames], stands: bool = False) -> None:
+    def __init__(self, hosted: HostedCore, spec: Spec, outbox: deque[Frames], stands: bool = False) -> None:
         """``stands``: its core takes its connection for standing."""
-        self.chair, self.spec, self.outbox, self.stands = chair, spec, outbox, stands
+        self.hosted, self.spec, self.outbox, self.stands = hosted, spec, outbox, stands
         self.fd, self.fds, self.batch, self.stirred, self.more = -1, (), 1, False, True
-        self.held = chair.held
+        self.held = hosted.held
         self.line: AnyPort = self
         self.told: list[Event] = []  # what its core is to hear next
         self.arrived: list[Frames] = []  # while it is held
@@ -62,10 +62,10 @@ class Ride:
         """What became of its connection, and what came for it while it was held."""
         if self.held:
             return []
-        events = [(self.chair, event) for event in self.told]
+        events = [(self.hosted, event) for event in self.told]
         self.told.clear()
         if self.arrived:
-            events.append((self.chair, Received(self.arrived, self.spec.name)))
+            events.append((self.hosted, Received(self.arrived, self.spec.name)))
             self.arrived = []
         return events
 

@@ -9,10 +9,10 @@ from engine.protocols.conversation import endpoints, frontend
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
 from engine.protocols.conversation.course import named
-from engine.protocols.conversation.desk import FRONTEND, OPEN
 from engine.protocols.conversation.durable import Durable
 from engine.protocols.conversation.explain import EXPLAIN
 from engine.protocols.conversation.explored import EXPLORED
+from engine.protocols.conversation.jobfrontend import FRONTEND, OPEN
 from engine.protocols.conversation.links import STREAM
 from engine.protocols.conversation.messages import MAX_DATA
 from engine.protocols.conversation.operated import TAKES, UNTAKEN

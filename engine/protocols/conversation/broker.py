@@ -40,10 +40,10 @@ from engine.parts.ready import Ready
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.conversation import beats, frontend, header, links, messages, picture
-from engine.protocols.conversation.desk import FRONTEND, OPEN, Desk
 from engine.protocols.conversation.frontend import ListJobs, Stopping, StopWorkers
 from engine.protocols.conversation.header import ERROR, JOB, OK, STOP, STOP_NOW
 from engine.protocols.conversation.job import ID, JobTask
+from engine.protocols.conversation.jobfrontend import FRONTEND, OPEN, JobFrontend
 from engine.protocols.conversation.links import STREAM, Link, Stopped
 from engine.protocols.conversation.machine import SEEN, On, Sv
 from engine.protocols.conversation.messages import MAX_UPDATE
@@ -67,7 +67,7 @@ class Broker(Operated):
         self.inflight = InFlight()
         self.liveness = Liveness(options.expiry)
         self.violations = Violations()
-        self.desk = Desk(options, self.violations)
+        self.jobfrontend = JobFrontend(options, self.violations)
         self.counts = dict.fromkeys(picture.COUNTS, 0)
         self.inspected = None
         self._ready: Ready[Link] = Ready()
@@ -81,14 +81,14 @@ class Broker(Operated):
             case Received(found, socket):
                 if socket in (FRONTEND, OPEN):
                     for frames in found:
-                        if (asked := self.desk.read(frames, socket, now, out)) is not None:
+                        if (asked := self.jobfrontend.read(frames, socket, now, out)) is not None:
                             self._do(*asked, now, out)
                 else:
                     read = self._streamed if socket == STREAM else self._arrived
                     for frames in found:
                         read(frames, now, out)
             case Woken():
-                self.desk.expire(now, out)
+                self.jobfrontend.expire(now, out)
                 for link in [self.links[key] for key in self.liveness.expired(now)]:
                     (self._end if link.state == Sv.LOOP2 else self._break)(link, On.SILENCE, "is silent", now, out)
             case Unsent(frames, reason, socket):
@@ -97,7 +97,7 @@ class Broker(Operated):
                 self.ordered(order, now, out)
             case Paused(seconds):
                 self.liveness.grace(seconds)
-                self.desk.jobs.owners.grace(seconds)
+                self.jobfrontend.jobs.owners.grace(seconds)
                 out.append(Note("warn", f"paused for {seconds:.1f} s: nobody is expired for that"))
             case Connected(socket, peer) | Disconnected(socket, peer) if socket == MAIN and peer in self.links:
                 lively = now < self.liveness.last(peer) + 2 * self.options.heartbeat
@@ -107,21 +107,23 @@ class Broker(Operated):
                 pass
             case _:
                 assert_never(event)
-        if self.desk.jobs.ripe:
+        if self.jobfrontend.jobs.ripe:
             self._deal(now, out)
         return out
 
     def wake_at(self) -> float:
         """When the silence of the next peer, worker or client, will have lasted too long."""
-        jobs = self.desk.jobs
+        jobs = self.jobfrontend.jobs
         return min(self.liveness.wake_at(), jobs.owners.wake_at(), NEVER if jobs.valve is None else jobs.valve.due)
 
     def check(self) -> None:
         """Every invariant of the broker."""
         self.inflight.check()
         self.liveness.check()
-        self.desk.jobs.check()
-        assert self.desk.ledger.view(self.inflight.count, self.desk.jobs.queued).balanced, "the ledger does not balance"
+        self.jobfrontend.jobs.check()
+        assert self.jobfrontend.ledger.view(self.inflight.count, self.jobfrontend.jobs.queued).balanced, (
+            "the ledger does not balance"
+        )
         for key, link in self.links.items():
             held = [task for task in self.inflight.of(key) if isinstance(task, JobTask)]
             assert link.key == key and link.state in (Sv.INIT1, Sv.LOOP2)
@@ -210,14 +212,14 @@ class Broker(Operated):
     def _do(self, client: bytes, ref: int, request: frontend.Request, now: float, out: list[Command]) -> None:
         if not isinstance(request, StopWorkers):
             if isinstance(request, ListJobs):
-                self.desk.largest = links.largest(self.links.values())
-            self.desk.take(client, ref, request, now, out)
+                self.jobfrontend.largest = links.largest(self.links.values())
+            self.jobfrontend.take(client, ref, request, now, out)
             return
         before, told = links.processors(self.links.values()), links.shares(self.links.values(), request.nproc)
         for link, nproc in told:
             self._stop(link, nproc, out)
         left = links.processors(self.links.values())
-        self.desk.say(client, Stopping(ref, request.nproc, before - left, len(told), left), out)
+        self.jobfrontend.say(client, Stopping(ref, request.nproc, before - left, len(told), left), out)
 
     def _unsent(self, frames: Frames, reason: str, socket: str, now: float, out: list[Command]) -> None:
         """A worker that can not be sent to is gone: its stream would have a hole."""
@@ -263,7 +265,7 @@ class Broker(Operated):
     def _deal(self, now: float, out: list[Command]) -> None:
         """Give what waits to who has room, the least recently used worker first."""
         full: list[Link] = []
-        jobs = self.desk.jobs
+        jobs = self.jobfrontend.jobs
         if jobs.valve is not None:
             jobs.ask_anew()
         while jobs.ripe and (link := self._ready.first()) is not None:
@@ -309,7 +311,7 @@ class Broker(Operated):
         held = self.inflight.take_all(link.key)
         for task in held:
             if isinstance(task, JobTask):
-                self.desk.returned(task, task.attempt >= self.options.tries, "lost", now, out)
+                self.jobfrontend.returned(task, task.attempt >= self.options.tries, "lost", now, out)
         self._stopped.ended(link, why == "left", now)
         if known and told:  # or strangers would fill every log with their ends
             left = f", {several(len(held), 'task')} out" if held else ""
@@ -333,7 +335,7 @@ class Broker(Operated):
         """Book what an UPDATE says. Its capacity is shown, the broker's own count stands (ruling 7)."""
         if update.free is not None:
             link.said, link.shut = update.free, update.free == 0
-        job = self.desk.jobs.get(update.job_id)
+        job = self.jobfrontend.jobs.get(update.job_id)
         held = None
         if job is not None and 0 < update.task - job.base <= job.text.num_tasks:
             held = self.inflight.take(link.key, (job.client, ID.pack(job.id, update.task)))
@@ -347,7 +349,7 @@ class Broker(Operated):
                 link.served.note(now - held.given, now, link.done)
         else:
             link.failed += 1
-        self.desk.finished(held, update, now, out)
+        self.jobfrontend.finished(held, update, now, out)
 
     def _refused(self, link: Link, counter: int, now: float, out: list[Command]) -> None:
         """ERROR(cannot_run_job): a JOB comes back, and the worker is given nothing until its next UPDATE."""
@@ -363,7 +365,7 @@ class Broker(Operated):
         link.yield_(task)
         task.attempt -= 1  # it was not tried
         task.refusals += 1
-        self.desk.returned(task, task.refusals >= self.options.tries, "refused", now, out)
+        self.jobfrontend.returned(task, task.refusals >= self.options.tries, "refused", now, out)
         link.shut = True
         self._place(link)
         if not link.out:

@@ -13,7 +13,7 @@ from engine.parts.store import FOUND
 from engine.parts.view import BrokerView, Kept
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.jobs import MAX_JOBS
-from engine.protocols.conversation.keptdesk import KeptDesk
+from engine.protocols.conversation.keptjobfrontend import KeptJobFrontend
 from engine.protocols.conversation.options import Options
 
 ROWS = 4 * MAX_JOBS  # of the store that are here at a time: all of them
@@ -25,7 +25,7 @@ class Durable(Broker):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self.keeping = Keeping(self, options.backlog, ROWS)
-        self.desk = self.kept = KeptDesk(options, self.violations, self.keeping)
+        self.jobfrontend = self.kept = KeptJobFrontend(options, self.violations, self.keeping)
 
     # ---- the contract ------------------------------------------------------------------------------------------------
 
@@ -35,7 +35,7 @@ class Durable(Broker):
         if self.keeping.handle(event, now, out):
             if isinstance(event, Stored):
                 self.kept.stored(event.waiting, now, out)
-            if self.desk.jobs.ripe:
+            if self.jobfrontend.jobs.ripe:
                 self._deal(now, out)
         else:
             out = super().handle(event, now)
@@ -97,7 +97,7 @@ class Durable(Broker):
         self.kept.tell(client, ident, outcome, out)
 
     def known(self) -> None:
-        """See ``Holder``: the desk counts them."""
+        """See ``Holder``: the job frontend counts them."""
 
     def refuse(self, key: TaskKey, why: str, out: list[Command]) -> None:
         """See ``Holder``."""

@@ -29,8 +29,8 @@ from engine.parts.inflight import TaskKey
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.conversation import beats, frontend, header, messages
 from engine.protocols.conversation.broker import _TCP, Broker
-from engine.protocols.conversation.desk import FRONTEND, OPEN, id_of
 from engine.protocols.conversation.header import JOB, OK, STOP, STOP_NOW, UPDATE
+from engine.protocols.conversation.jobfrontend import FRONTEND, OPEN, id_of
 from engine.protocols.conversation.links import STREAM
 from engine.protocols.conversation.machine import JOB as JOB_MAP
 from engine.protocols.conversation.machine import LINK, SEEN, WORKER, Cl, Does, Link, Rule, Sv
@@ -206,7 +206,7 @@ def whose(core: Core, send: Send) -> TaskKey | None:
 def candidates(core: Broker, message: Decoded) -> Candidates:
     """The workers that have room, the least recently used first."""
     order = tuple(Candidate(link.key, link.name, link.free, link.max_nproc) for link in core._ready)
-    return Candidates(order, core.desk.jobs.ripe, "001 SV_LOOP0: request npending<=nproc pending tasks")
+    return Candidates(order, core.jobfrontend.jobs.ripe, "001 SV_LOOP0: request npending<=nproc pending tasks")
 
 
 # ---- state maps --------------------------------------------------------------------------------------------------

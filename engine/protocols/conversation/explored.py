@@ -21,7 +21,7 @@ class _Mark(NamedTuple):
 
 
 def _mark(broker: Broker, now: float) -> _Mark:
-    jobs = broker.desk.jobs
+    jobs = broker.jobfrontend.jobs
     return _Mark({job.id: job.state for job in jobs.all()}, dict(jobs.walk.walked()))
 
 

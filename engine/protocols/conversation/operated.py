@@ -16,8 +16,8 @@ from engine.core import Command, Note
 from engine.parts.orders import Drain, Expire, Inspect, Requeue, Slots, Throttle, Undrain, Withdraw
 from engine.parts.valve import set_limit
 from engine.protocols.conversation import links
-from engine.protocols.conversation.desk import Desk
 from engine.protocols.conversation.frontend import Request
+from engine.protocols.conversation.jobfrontend import JobFrontend
 from engine.protocols.conversation.links import Link
 from engine.protocols.conversation.machine import On
 
@@ -33,7 +33,7 @@ class Operated:
     """The half of the broker that takes orders: ``Inspect``, ``Drain``, ``Withdraw``, TAKES, what ``frontend`` asks."""
 
     links: dict[bytes, Link]
-    desk: Desk
+    jobfrontend: JobFrontend
     inspected: bytes | None
 
     def ordered(self, order: object, now: float, out: list[Command]) -> None:
@@ -47,10 +47,10 @@ class Operated:
             case Expire(worker):
                 self._expire(worker, now, out)
             case Throttle(rate, client):
-                self.desk.jobs.valve = set_limit(self.desk.jobs.valve, client, rate, now, out)
-                self.desk.jobs.ask_anew()
+                self.jobfrontend.jobs.valve = set_limit(self.jobfrontend.jobs.valve, client, rate, now, out)
+                self.jobfrontend.jobs.ask_anew()
             case Withdraw(client):
-                self.desk.withdraw(client, out)
+                self.jobfrontend.withdraw(client, out)
             case _ if isinstance(order, Request):
                 self._do(b"", 0, order, now, out)
             case _:

@@ -15,7 +15,7 @@ from engine.parts.plain import several
 from engine.parts.valve import terms
 from engine.parts.view import BrokerView, Detail, State, TaskRow, WorkerRow
 from engine.parts.violations import Violations
-from engine.protocols.conversation.desk import Desk, name_of
+from engine.protocols.conversation.jobfrontend import JobFrontend, name_of
 from engine.protocols.conversation.links import Link
 from engine.protocols.conversation.machine import SEEN, On, Sv, visits
 from engine.protocols.conversation.options import Options
@@ -36,35 +36,35 @@ class Source(Protocol):
     inflight: InFlight
     liveness: Liveness
     violations: Violations
-    desk: Desk
+    jobfrontend: JobFrontend
     counts: dict[str, int]
     inspected: bytes | None
 
 
 def broker(core: Source, now: float) -> BrokerView:
     """The picture of a broker core at monotonic ``now``."""
-    jobs = core.desk.jobs
+    jobs = core.jobfrontend.jobs
     limits = jobs.valve.view() if jobs.valve is not None else ()
     rows = core.walk.walked()
     times = dict(rows)
-    clients, oldest = core.desk.callers.view(lambda: (core.inflight.all(), _waiting(core), ()), now)
+    clients, oldest = core.jobfrontend.callers.view(lambda: (core.inflight.all(), _waiting(core), ()), now)
     return BrokerView(
         at=now,
         workers=tuple(_row(core, link, now) for link in core.links.values() if link.state == Sv.LOOP2),
         backlog=jobs.queued,
         in_flight=core.inflight.count,
-        ledger=core.desk.ledger.view(core.inflight.count, jobs.queued),
+        ledger=core.jobfrontend.ledger.view(core.inflight.count, jobs.queued),
         counters=(
             *core.counts.items(),
             *((name, times.get((Sv.LOOP2, event), 0)) for name, event in ROWS),
-            ("redelivered", core.desk.redelivered),
-            ("refused requests", core.desk.refused),
-            ("asked again", core.desk.again),
+            ("redelivered", core.jobfrontend.redelivered),
+            ("refused requests", core.jobfrontend.refused),
+            ("asked again", core.jobfrontend.again),
             ("violations", core.violations.total),
         ),
         incidents=core.violations.newest(),
         detail=_detail(core, core.inspected) if core.inspected is not None else None,
-        legs=core.desk.legs.view(),
+        legs=core.jobfrontend.legs.view(),
         terms=(
             *terms(limits),
             *visits(SEEN, rows, times.get((Sv.INIT0, On.PASS), 0)),
@@ -84,13 +84,13 @@ def _waiting(core: Source) -> list[Underway]:
     """Of each job what waits of it, under the job's id."""
     return [
         Underway(job.client, job.id.to_bytes(8), f"job {job.id}", job.accepted, 0, b"", job.queued)
-        for job in core.desk.jobs.all()
+        for job in core.jobfrontend.jobs.all()
         if job.queued
     ]
 
 
 def _clients(core: Source) -> list[tuple[str, str]]:
-    waiting = (has for has in core.desk.jobs.owners.all() if has.waiting)
+    waiting = (has for has in core.jobfrontend.jobs.owners.all() if has.waiting)
     return [
         (
             f"client {name_of(has.client)}",

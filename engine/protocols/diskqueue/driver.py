@@ -22,7 +22,6 @@ from engine.parts.machine import Walk
 from engine.parts.orders import Leave
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue import transitions as move
-from engine.protocols.diskqueue.conduct import TAKEN, TOUCHED, accusation, touched
 from engine.protocols.diskqueue.config import (
     IDLE_FIRST,
     IDLE_MOST,
@@ -51,6 +50,7 @@ from engine.protocols.diskqueue.operations import (
     WriteOut,
 )
 from engine.protocols.diskqueue.pipeline import DriverView, Phase
+from engine.protocols.diskqueue.queueviolations import TAKEN, TOUCHED, accusation, touched
 from engine.protocols.diskqueue.room import Room
 
 Event = Started | Woken | Done | Processed | Ordered

@@ -8,7 +8,7 @@ The rules of this file:
   keeps CHECKCONFIG and NEEDBROKER waiting while it finds out its own rank, and answers anything else FORCENEGOTIATE.
 - A connection of a worker or client that is known is a new link: unless its first message negotiates, it is told to,
   for what was under way on the one before is lost. Where that one has not ended, a second peer has taken its id over.
-- Its desk is then the copy of the other one's. When it begins to serve, it adopts what is on it.
+- Its dispatcher is then the copy of the other one's. When it begins to serve, it adopts what is on it.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Broker:
                     self._from_broker(frames, now)
             case Unsent(frames, _, socket):
                 if socket == PEER and self.pair is not None:
-                    self.pair.unsent(service.desk)
+                    self.pair.unsent(service.dispatcher)
                 else:
                     service.unsent(frames, socket, now)
             case Connected(socket, peer) if socket in PEERS:
@@ -131,7 +131,7 @@ class Broker:
             service.expire(now)
         if self.pair is not None:
             self._settle(now)
-            out += self.pair.flush(service.desk, service.config, now)
+            out += self.pair.flush(service.dispatcher, service.config, now)
         return out
 
     def wake_at(self) -> float:
@@ -140,7 +140,7 @@ class Broker:
         return at if self.pair is None else min(at, self.pair.standby.wake_at())
 
     def check(self) -> None:
-        """Desk, books, liveness and rank agree."""
+        """Dispatcher, books, liveness and rank agree."""
         self.service.check(self.serving)
         assert self.pair is None or self.serving == self.pair.standby.active
 
@@ -169,7 +169,7 @@ class Broker:
     def _is_known(self, socket: str, peer: bytes) -> bool:
         if socket == FRONTEND:
             return peer in self.service.clients
-        member = self.service.desk.members.get(peer)
+        member = self.service.dispatcher.members.get(peer)
         return self.serving and member is not None and not member.away
 
     def _connected(self, socket: str, peer: bytes) -> None:
@@ -180,7 +180,7 @@ class Broker:
         self._fresh.add((socket, peer))
         if not ended:
             self.service.count("ids taken over")
-            who = f"client {show(peer)}" if socket == FRONTEND else self.service.desk.members[peer].name
+            who = f"client {show(peer)}" if socket == FRONTEND else self.service.dispatcher.members[peer].name
             words = f"a second connection has taken over the id of {who}, and is served"
             self.service.out.append(Note("warn", f"{words} from now on", peer))
 
@@ -241,7 +241,7 @@ class Broker:
         if isinstance(changed, str):
             return Refusal(ref, changed)
         self._served(changed)
-        workers = len(self.service.desk.members)
+        workers = len(self.service.dispatcher.members)
         fallback = "; the fallback gets it too" if self.pair is not None else ""
         told = f"{several(workers, 'worker')} and all clients are told (426) and negotiate anew{fallback}"
         return Said(ref, (f"{order.key} is {order.value} s in configuration {changed.version}: {told}",))
@@ -249,10 +249,10 @@ class Broker:
     def _served(self, config: Config) -> None:
         service, version = self.service, config.version
         service.config = config
-        for member in service.desk.members.values():
+        for member in service.dispatcher.members.values():
             member.row = None
         if self.pair is not None:
-            self.pair.publish(service.desk, service.config)
+            self.pair.publish(service.dispatcher, service.config)
         service.out.append(Note("info", f"configuration {version} is served from now on"))
 
     def _asked(self, frames: Frames, now: float) -> None:
@@ -277,7 +277,7 @@ class Broker:
                 why = pair.serve(now)
                 done = f"the fallback serves at {service.here.workers} from now on"
             case _:
-                return Said(ref, pair.lines(service.desk, service.here, now))
+                return Said(ref, pair.lines(service.dispatcher, service.here, now))
         return Refusal(ref, why) if why else Said(ref, (done,))
 
     # ---- the pair -----------------------------------------------------------------------------------------------
@@ -321,13 +321,13 @@ class Broker:
             return
         command, header, body = message
         if command == names.BROKERSTATE:
-            pair.state(header, service.desk, now)
+            pair.state(header, service.dispatcher, now)
             return
-        changed = pair.change(header["sequence"], body, service.desk, now)
+        changed = pair.change(header["sequence"], body, service.dispatcher, now)
         if changed is None:
             service.count("replicas of no use")
             return
-        service.desk, config = changed
+        service.dispatcher, config = changed
         service.config = config or service.config
 
     def _settle(self, now: float) -> None:

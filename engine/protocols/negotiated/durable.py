@@ -2,10 +2,10 @@
 
 The rules of this file (rulings O31 and O32; the store's half is ``engine.parts.keeping``):
 
-- A request waits at the desk when it is leased, and its client is told how it ended when the store has that.
+- A request waits at the dispatcher when it is leased, and its client is told how it ended when the store has that.
 - What a client that is gone asked for is done all the same. All clients share the backlog and the store.
 - A worker's error is part of its reply, so it is kept with the body.
-- It is none of a pair: what a fallback knows is a copy of the desk, and not what is on the disk.
+- It is none of a pair: what a fallback knows is a copy of the dispatcher, and not what is on the disk.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.broker import Broker
 from engine.protocols.negotiated.config import Address, Config
-from engine.protocols.negotiated.desk import MAX_ASKED
+from engine.protocols.negotiated.dispatcher import MAX_ASKED
 from engine.protocols.negotiated.operated import Operated
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.tasks import FRONTEND, UNOFFERED, WITHDRAWN
@@ -56,10 +56,10 @@ class Durable(Broker):
         return min(super().wake_at(), self.keeping.wake_at())
 
     def check(self) -> None:
-        """The same, and each request at the desk is leased."""
+        """The same, and each request at the dispatcher is leased."""
         super().check()
         self.keeping.check()
-        assert all(map(self.keeping.is_leased, self.service.desk.tasks)), "a request that nobody keeps"
+        assert all(map(self.keeping.is_leased, self.service.dispatcher.tasks)), "a request that nobody keeps"
 
     def snapshot(self, now: float) -> BrokerView:
         """The same, with what the store does."""
@@ -69,15 +69,15 @@ class Durable(Broker):
 
     def holds(self, key: TaskKey) -> bool:
         """See ``Holder``."""
-        return key in self.service.desk.tasks
+        return key in self.service.dispatcher.tasks
 
     def is_full(self) -> bool:
         """See ``Holder``."""
-        return self.service.desk.size >= MAX_HELD // 2
+        return self.service.dispatcher.size >= MAX_HELD // 2
 
     def slots(self) -> int:
         """See ``Holder``."""
-        return sum(member.slots for member in self.service.desk.members.values() if not member.draining)
+        return sum(member.slots for member in self.service.dispatcher.members.values() if not member.draining)
 
     def load(self, one: Leased, now: float) -> TaskKey | None:
         """See ``Holder``."""
@@ -90,7 +90,7 @@ class Durable(Broker):
             return None
         task = Task(key, name, [body], now)
         task.attempt = min(one.lost, self.service.options.max_deliveries - 1)
-        self.service.desk.accept(task)
+        self.service.dispatcher.accept(task)
         self._loaded[name] = None
         return key
 
@@ -142,9 +142,9 @@ class _Service(Operated):
         """See ``Tasks``."""
         keeping = self._keeping
         self.callers.sent(key[0], 1, now)
-        if key in self.desk.tasks or key in keeping.putting:
+        if key in self.dispatcher.tasks or key in keeping.putting:
             self.count("repeated requests")
-        elif len(keeping.putting) + self.desk.queued + self.kept >= self.options.max_backlog:
+        elif len(keeping.putting) + self.dispatcher.queued + self.kept >= self.options.max_backlog:
             keeping.drop(key, "the backlog is full", self.out)
         elif why := self._excess(key[0], service, len(body)):
             keeping.drop(key, why, self.out)
@@ -153,14 +153,14 @@ class _Service(Operated):
 
     def _excess(self, client: bytes, service: str, size: int) -> str:
         """Why a client may not ask for one service more; see O18."""
-        desk = self.desk
-        if service not in desk.queues and len(desk.queues) - desk.offered() >= MAX_ASKED:
+        dispatcher = self.dispatcher
+        if service not in dispatcher.queues and len(dispatcher.queues) - dispatcher.offered() >= MAX_ASKED:
             return "too many services are asked for that nobody offers"
-        return desk.owners.excess(client, service, size)
+        return dispatcher.owners.excess(client, service, size)
 
     def loaded(self, services: Collection[str], now: float) -> None:
         """Requests for these services have come from the store."""
-        self.desk.peak.mark(self.desk.queued, now)
+        self.dispatcher.peak.mark(self.dispatcher.queued, now)
         self._pump_all(services, now)
         self.watch(now)
 

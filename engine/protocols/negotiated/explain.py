@@ -116,13 +116,13 @@ def _words(key: str, value: Any) -> str:
 
 def candidates(core: Broker, message: Decoded) -> Candidates:
     """The LRU queue of the service that the request is for."""
-    desk = core.service.desk
-    queue = desk.queues.get(dict(message.fields).get("service", ""))
+    dispatcher = core.service.dispatcher
+    queue = dispatcher.queues.get(dict(message.fields).get("service", ""))
     rule = "004 LRU queue: the worker of this service that was used least recently"
     if queue is None:
         return Candidates((), 0, rule)
-    members = [desk.members[key] for key in queue.ready]
-    task = desk.tasks.get((message.client, message.task))
+    members = [dispatcher.members[key] for key in queue.ready]
+    task = dispatcher.tasks.get((message.client, message.task))
     if task is not None and task.attempt:
         members = [member for member in members if member.free == member.slots]
         rule = "ours: a suspect came back from a worker, and is given alone, to one that holds nothing"

@@ -13,7 +13,7 @@ class Member:
 
     ``apart``: it gets nothing until it is empty, for it is kept for a suspect, or alone with one.
     ``checked``: when it was sent its configuration, until its READY; NEVER otherwise.
-    ``state``: as the machine has it; a desk that is not served from leaves it alone.
+    ``state``: as the machine has it; a dispatcher that is not served from leaves it alone.
     ``asked``: when it was last asked what it holds. ``extra``: seconds of silence that it may have beyond the usual,
     for it asked for a longer interval. ``row``: its picture, None when that is out of date.
     """

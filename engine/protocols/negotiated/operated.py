@@ -57,25 +57,25 @@ class Operated(Service):
     def _let(self, now: float) -> None:
         if self.valve is not None:
             self.valve.ask_anew()
-        self._pump_all(list(self.desk.queues), now)
+        self._pump_all(list(self.dispatcher.queues), now)
 
     def _undrain(self, key: bytes, now: float) -> None:
-        member = self.desk.members.get(key)
+        member = self.dispatcher.members.get(key)
         if member is None or not member.draining or member.away or not member.services:
             self.out.append(Note("warn", "it does not drain, or has left", key, True))
             return
-        self.desk.step(member, On.UNDRAIN, "" if member.free else If.FULL)
-        self.desk.drain(key, False)
+        self.dispatcher.step(member, On.UNDRAIN, "" if member.free else If.FULL)
+        self.dispatcher.drain(key, False)
         self.out.append(Note("info", f"{member.name} drains no more", key))
         self._pump_all(member.services, now)
 
     def _expire(self, key: bytes, now: float) -> None:
-        member = self.desk.members.get(key)
+        member = self.dispatcher.members.get(key)
         if member is None or member.away:
             self.out.append(Note("warn", "there is no such worker to expire", key, True))
             return
-        held = self.desk.in_flight.held(key)
-        self.desk.step(member, On.EXPIRED)
+        held = self.dispatcher.in_flight.held(key)
+        self.dispatcher.step(member, On.EXPIRED)
         self.count("workers expired")
         self.out.append(
             Note("bad", f"{member.name} is expired by an operator, {several(held, 'task')} taken back", key)
@@ -83,20 +83,20 @@ class Operated(Service):
         self._forget(member, now)
 
     def _requeue(self, order: Requeue, now: float) -> None:
-        task = self.desk.tasks.get((order.client, order.id)) if order.id else None
+        task = self.dispatcher.tasks.get((order.client, order.id)) if order.id else None
         key = order.worker if not order.id else task.worker if task is not None else b""
-        member = self.desk.members.get(key)
-        held = [] if member is None or member.away else list(self.desk.in_flight.of(key))
+        member = self.dispatcher.members.get(key)
+        held = [] if member is None or member.away else list(self.dispatcher.in_flight.of(key))
         taken = held if task is None else [one for one in held if one is task]
         if member is None or not taken:
             why = f"no worker holds request {order.id.hex()}" if order.id else "it holds no task"
             self.out.append(Note("warn", why, key, True))
             return
         last = member.draining and len(taken) == len(held)
-        self.desk.step(member, On.REQUEUED)
+        self.dispatcher.step(member, On.REQUEUED)
         self.out.append(Note("info", f"{several(len(taken), 'task')} taken back from {member.name}", key))
         again = self._take_back(key, taken, now)
         if last:
-            self.desk.step(member, On.DRAIN)
+            self.dispatcher.step(member, On.DRAIN)
             self._dismiss(member, now)
         self._pump_all(again, now)

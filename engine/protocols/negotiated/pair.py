@@ -1,8 +1,8 @@
 """A broker's link to the other one of its pair: beats both ways, and changes from the one that serves to the other.
 
 - Every BROKERSTATE says where the changes are: the last that was sent, or the last that was followed, -1 for none.
-- Who serves sends the whole desk when the other says -1, and from then on what changes, in order. Who follows says -1
-  as soon as a number is missing, a change does not fit, or a beat names another one.
+- Who serves sends the whole dispatcher when the other says -1, and from then on what changes, in order. Who follows
+  says -1 as soon as a number is missing, a change does not fit, or a beat names another one.
 - Changes count only from a peer that is known to serve, and only while we do not.
 - The fallback opens its socket anew while the primary stays silent: a connection may be dead without a word.
 """
@@ -18,7 +18,7 @@ from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names, replica
 from engine.protocols.negotiated.config import Address, Config
-from engine.protocols.negotiated.desk import Desk
+from engine.protocols.negotiated.dispatcher import Dispatcher
 from engine.protocols.negotiated.machine import Rank
 from engine.protocols.negotiated.standby import Standby
 
@@ -57,17 +57,19 @@ class Pair:
         self.standby = Standby(self.role, self._interval, self._sent, now)
         self._opened = now
 
-    def state(self, header: wire.Header, desk: Desk, now: float) -> None:
+    def state(self, header: wire.Header, dispatcher: Dispatcher, now: float) -> None:
         """A BROKERSTATE came."""
         standby = self.standby
         news = standby.heard(header["state"], header["sequence"], header["echo"], now)
         if standby.active:
-            self._whole = self._whole or (header["replica"] == -1) or desk.log is None
+            self._whole = self._whole or (header["replica"] == -1) or dispatcher.log is None
         elif news and header["state"] == Rank.ACTIVE and header["replica"] != self.followed:
             self.forget(now)
 
-    def change(self, sequence: int, body: bytes, desk: Desk, now: float) -> tuple[Desk, Config | None] | None:
-        """A REPLICA came: the desk as it is now, and the configuration if that came too; None where it is of no use."""
+    def change(
+        self, sequence: int, body: bytes, dispatcher: Dispatcher, now: float
+    ) -> tuple[Dispatcher, Config | None] | None:
+        """A REPLICA came: the dispatcher as it is now, and the configuration if that came; None where it is no use."""
         if self.standby.active or self.standby.peer_state != Rank.ACTIVE:
             return None
         ops = replica.decode(body)
@@ -78,41 +80,41 @@ class Pair:
         for op in ops:
             if op[0] in ("x", "c"):
                 config = configs.decode(op[1], "json")
-                desk = Desk() if op[0] == "x" else desk
+                dispatcher = Dispatcher() if op[0] == "x" else dispatcher
                 fits = config is not None
             else:
-                fits = replica.follow(desk, op, now)
+                fits = replica.follow(dispatcher, op, now)
             if not fits:
                 self.forget(now)
-                return desk, config
+                return dispatcher, config
         self.followed = sequence
-        return desk, config
+        return dispatcher, config
 
     def forget(self, now: float) -> None:
         """What we have is not what the other one has: ask for everything."""
         self.followed = -1
         self.standby.beat_at = now
 
-    def publish(self, desk: Desk, config: Config) -> None:
+    def publish(self, dispatcher: Dispatcher, config: Config) -> None:
         """The configuration is another one."""
-        if desk.log is not None:
-            desk.log.append(["c", configs.encode(config, "json")])
+        if dispatcher.log is not None:
+            dispatcher.log.append(["c", configs.encode(config, "json")])
 
-    def copy(self, desk: Desk) -> str:
+    def copy(self, dispatcher: Dispatcher) -> str:
         """How the fallback's copy is, in an operator's words."""
         if self.standby.active:
-            return "kept up to date" if desk.log is not None else "none: the other broker is not there"
+            return "kept up to date" if dispatcher.log is not None else "none: the other broker is not there"
         return (
-            f"{several(len(desk.members), 'worker')}, {several(len(desk.tasks), 'task')}"
+            f"{several(len(dispatcher.members), 'worker')}, {several(len(dispatcher.tasks), 'task')}"
             if self.followed >= 0
             else "none yet"
         )
 
-    def unsent(self, desk: Desk) -> None:
+    def unsent(self, dispatcher: Dispatcher) -> None:
         """The fallback is not there: nothing is noted until it is."""
-        desk.log = None
+        dispatcher.log = None
 
-    def flush(self, desk: Desk, config: Config, now: float) -> list[Command]:
+    def flush(self, dispatcher: Dispatcher, config: Config, now: float) -> list[Command]:
         """What is to be said to the other broker now."""
         out: list[Command] = []
         if self.role == "backup" and now >= max(self._opened, self.standby.peer_at) + REOPEN * self._interval:
@@ -127,12 +129,12 @@ class Pair:
             }
             out.append(self._send(wire.seal(names.BROKERSTATE, header)))
         if not self.standby.active:
-            desk.log = None
+            dispatcher.log = None
         elif self._whole:
-            self._whole, desk.log = False, []
-            out += self._changes(replica.encode(replica.whole(desk, config)))
-        elif desk.log:
-            ops, desk.log = desk.log, []
+            self._whole, dispatcher.log = False, []
+            out += self._changes(replica.encode(replica.whole(dispatcher, config)))
+        elif dispatcher.log:
+            ops, dispatcher.log = dispatcher.log, []
             out += self._changes(replica.encode(ops))
         return out
 
@@ -168,7 +170,7 @@ class Pair:
             return "the fallback has heard its primary before: it serves as soon as a worker or client asks it"
         return ""
 
-    def lines(self, desk: Desk, here: Address, now: float) -> tuple[str, ...]:
+    def lines(self, dispatcher: Dispatcher, here: Address, now: float) -> tuple[str, ...]:
         """Who serves, and how the pair is, in an operator's words."""
         standby, mine, other = self.standby, ROLES[self.role], _OTHER[self.role]
         silent = standby.doubtful(now)
@@ -188,7 +190,7 @@ class Pair:
         return (
             who,
             f"asked: the {mine}, {standby.state}{hint.get(standby.state, '')}",
-            f"the {other} at {self.theirs.workers} {state}; copy: {self.copy(desk)}",
+            f"the {other} at {self.theirs.workers} {state}; copy: {self.copy(dispatcher)}",
             *back,
         )
 

@@ -22,10 +22,10 @@ SHOWN_CLIENTS = 16  # whose requests are shown, those first that have most waiti
 
 def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: float) -> BrokerView:
     """The picture of a broker, serving or not. Workers and tasks of one that does not are in its terms only."""
-    desk = service.desk
+    dispatcher = service.dispatcher
     serving = pair is None or pair.standby.active
-    in_flight, queued = (desk.in_flight.count, desk.queued + service.kept) if serving else (0, 0)
-    rows = tuple(_row(service, member, now) for member in desk.members.values()) if serving else ()
+    in_flight, queued = (dispatcher.in_flight.count, dispatcher.queued + service.kept) if serving else (0, 0)
+    rows = tuple(_row(service, member, now) for member in dispatcher.members.values()) if serving else ()
     clients, oldest = service.callers.view(lambda: _tasks(service) if serving else ((), (), ()), now)
     limits = service.valve.view() if service.valve is not None else ()
     return BrokerView(
@@ -41,12 +41,12 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
         terms=(*terms(limits), *_terms(service, pair, now)),
         serving=serving,
         walked=(
-            *(desk.walked() if serving else ()),
+            *(dispatcher.walked() if serving else ()),
             *(pair.standby.walk.walked() if pair is not None else ()),
         ),
-        apart=sum(len(desk.queues[name].suspects.waiting) for name in desk.suspected) if serving else 0,
+        apart=sum(len(dispatcher.queues[name].suspects.waiting) for name in dispatcher.suspected) if serving else 0,
         order=_order(service) if serving else (),
-        peaks=desk.peak.view() if serving else (),
+        peaks=dispatcher.peak.view() if serving else (),
         clients=clients if serving else (),
         oldest=oldest,
         limits=limits,
@@ -55,26 +55,26 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
 
 def _order(service: Service) -> tuple[bytes, ...]:
     """The LRU queue of the first service: there is one of each."""
-    first = next(iter(service.desk.queues.values()), None)
+    first = next(iter(service.dispatcher.queues.values()), None)
     return tuple(islice(first.ready, SHOWN_ORDER)) if first is not None else ()
 
 
 def _terms(service: Service, pair: Pair | None, now: float) -> tuple[tuple[str, str], ...]:
-    desk = service.desk
+    dispatcher = service.dispatcher
     terms = [("config_version", str(service.config.version))]
     if pair is not None:
         peer = "silent" if pair.standby.doubtful(now) else pair.standby.peer_state or "not heard"
         terms += [("role", ROLES[pair.role]), ("state", pair.standby.state), ("peer", peer)]
-        terms.append(("replica", pair.copy(desk)))
+        terms.append(("replica", pair.copy(dispatcher)))
     if pair is None or pair.standby.active:
-        drifted = sum(member.version != service.config.version for member in desk.members.values())
+        drifted = sum(member.version != service.config.version for member in dispatcher.members.values())
         terms.append(("drifted workers", str(drifted)))
-    for name in list(desk.queues)[:SHOWN_SERVICES]:
-        queue = desk.queues[name]
+    for name in list(dispatcher.queues)[:SHOWN_SERVICES]:
+        queue = dispatcher.queues[name]
         words = f"{len(queue.ready)} ready, {queue.queued} queued, {queue.held} waited for"
         terms.append((f"service {name}", words))
     if pair is None or pair.standby.active:
-        waiting = [(owner.waiting, client, owner) for client, owner in desk.owners.items() if owner.waiting]
+        waiting = [(owner.waiting, client, owner) for client, owner in dispatcher.owners.items() if owner.waiting]
         for _, client, owner in nlargest(SHOWN_CLIENTS, waiting, key=itemgetter(0)):
             words = (
                 f"{owner.waiting} wait, of {len(owner.tasks)} for {len(owner.services)} services, {owner.size} bytes"
@@ -127,11 +127,11 @@ def _fresh(service: Service, member: Member, state: State) -> WorkerRow:
 
 
 def _detail(service: Service, key: bytes) -> Detail:
-    tasks = service.desk.in_flight.of(key)
+    tasks = service.dispatcher.in_flight.of(key)
     rows = tuple(TaskRow(task.key[0], task.key[1], task.kind, task.given, task.attempt) for task in tasks)
     return Detail(key, rows, service.violations.of(key), (("violations", service.violations.count(key)),))
 
 
 def _tasks(service: Service) -> tuple[Collection[Task], tuple[()], list[Task]]:
-    queues = service.desk.queues.values()
-    return service.desk.tasks.values(), (), [task for queue in queues for task in queue.heads()]
+    queues = service.dispatcher.queues.values()
+    return service.dispatcher.tasks.values(), (), [task for queue in queues for task in queue.heads()]

@@ -1,7 +1,7 @@
-"""How a fallback is kept up to date: the changes of one desk as bytes, and a desk that follows them.
+"""How a fallback is kept up to date: the changes of one dispatcher as bytes, and a dispatcher that follows them.
 
 A change is a list: a letter and plain arguments. ``x`` begins anew with the configuration, ``c`` is a configuration,
-``o`` puts a worker at the end of one LRU queue; the others are the calls of ``engine.protocols.negotiated.desk``.
+``o`` puts a worker at the end of one LRU queue; the others are the calls of ``engine.protocols.negotiated.dispatcher``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.parts.unpacking import UNREADABLE
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated.config import Config
-from engine.protocols.negotiated.desk import Desk, Op
+from engine.protocols.negotiated.dispatcher import Dispatcher, Op
 
 CHUNK = 512  # changes in one message at most
 CHUNK_BYTES = 1024 * 1024  # of task bodies, and of names, in one message, unless a single one is larger
@@ -37,15 +37,15 @@ _SHAPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def whole(desk: Desk, config: Config) -> Iterator[Op]:
-    """The changes that make an empty desk this one."""
+def whole(dispatcher: Dispatcher, config: Config) -> Iterator[Op]:
+    """The changes that make an empty dispatcher this one."""
     yield ["x", configs.encode(config, "json")]
-    for member in desk.members.values():
+    for member in dispatcher.members.values():
         yield ["j", member.key, list(member.services), member.slots]
-    for task in desk.in_flight.all():
+    for task in dispatcher.in_flight.all():
         yield ["a", *task.key, task.kind, task.message[0], task.attempt - 1]
         yield ["g", *task.key, task.worker]
-    for name, queue in desk.queues.items():
+    for name, queue in dispatcher.queues.items():
         for task in (*queue.suspects.waiting, *queue.backlog):
             yield ["a", *task.key, name, task.message[0], task.attempt]
         for key in queue.ready:
@@ -83,8 +83,8 @@ def _fits(op: Any) -> bool:
     return shape is not None and tuple(map(type, op[1:])) == shape
 
 
-def follow(desk: Desk, op: Op, now: float) -> bool:
-    """Make one change (not ``x`` or ``c``); False where the desk does not fit to it any more."""
+def follow(dispatcher: Dispatcher, op: Op, now: float) -> bool:
+    """Make one change (not ``x`` or ``c``); False where the dispatcher does not fit to it any more."""
     match op:
         case ["j", key, names, slots]:
             services = wire.services(names)
@@ -92,47 +92,47 @@ def follow(desk: Desk, op: Op, now: float) -> bool:
                 len(key) > MAX_ROUTING_ID
                 or services is None
                 or wire.slots(slots) is None
-                or slots < desk.in_flight.held(key)
+                or slots < dispatcher.in_flight.held(key)
             ):
                 return False
-            desk.join(key, services, slots, now)
-        case ["l", key] if key in desk.members:
-            for task in reversed(desk.leave(key, now)):
-                desk.requeue(task)
+            dispatcher.join(key, services, slots, now)
+        case ["l", key] if key in dispatcher.members:
+            for task in reversed(dispatcher.leave(key, now)):
+                dispatcher.requeue(task)
         case ["a", client, task_id, service, body, attempt]:
-            fits = (client, task_id) not in desk.tasks and wire.service(service) is not None and attempt >= 0
+            fits = (client, task_id) not in dispatcher.tasks and wire.service(service) is not None and attempt >= 0
             fits = fits and len(client) <= MAX_ROUTING_ID and len(task_id) <= MAX_ID
-            if not fits or len(body) > wire.MAX_BODY or desk.size + len(body) > MAX_HELD:
+            if not fits or len(body) > wire.MAX_BODY or dispatcher.size + len(body) > MAX_HELD:
                 return False
             task = Task((client, task_id), service, [body], now)
             task.attempt = attempt
-            desk.accept(task)
+            dispatcher.accept(task)
         case ["g", client, task_id, key]:
-            found = desk.tasks.get((client, task_id))
-            member = desk.members.get(key)
+            found = dispatcher.tasks.get((client, task_id))
+            member = dispatcher.members.get(key)
             if found is None or member is None or member.free < 1:
                 return False
-            desk.pull(found)
-            desk.hand(found, key, now)
-        case ["u", client, task_id] if (client, task_id) in desk.tasks:
-            task = desk.tasks[client, task_id]
-            desk.pull(task)
+            dispatcher.pull(found)
+            dispatcher.hand(found, key, now)
+        case ["u", client, task_id] if (client, task_id) in dispatcher.tasks:
+            task = dispatcher.tasks[client, task_id]
+            dispatcher.pull(task)
             task.attempt = max(0, task.attempt - 1)
-            desk.requeue(task)
-        case ["r" | "e" as letter, client, task_id] if (client, task_id) in desk.tasks:
-            task = desk.tasks[client, task_id]
-            desk.pull(task)
+            dispatcher.requeue(task)
+        case ["r" | "e" as letter, client, task_id] if (client, task_id) in dispatcher.tasks:
+            task = dispatcher.tasks[client, task_id]
+            dispatcher.pull(task)
             if letter == "r":
-                desk.requeue(task)
+                dispatcher.requeue(task)
             else:
-                desk.end(task)
-        case ["o", service, key] if key in desk.members:
-            member = desk.members[key]
+                dispatcher.end(task)
+        case ["o", service, key] if key in dispatcher.members:
+            member = dispatcher.members[key]
             if service not in member.services or member.free < 1:
                 return False
-            desk.queues[service].ready.put(key)
+            dispatcher.queues[service].ready.put(key)
         case ["w", clients] if all(type(client) is bytes for client in clients):
-            desk.withdraw(clients)
+            dispatcher.withdraw(clients)
         case _:
             return False
     return True

@@ -22,7 +22,7 @@ from engine.parts.plain import several
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.config import Address, Config
-from engine.protocols.negotiated.desk import MAX_QUEUES
+from engine.protocols.negotiated.dispatcher import MAX_QUEUES
 from engine.protocols.negotiated.machine import If, On
 from engine.protocols.negotiated.member import Member
 from engine.protocols.negotiated.options import Options
@@ -62,7 +62,7 @@ class Service(Tasks):
     def from_worker(self, peer: bytes, message: wire.Message, now: float) -> None:
         """A worker said something that is well formed."""
         command, header, body = message
-        member = self.desk.members.get(peer)
+        member = self.dispatcher.members.get(peer)
         if member is not None:
             self.workers.heard(peer, now + member.extra)
             member.heard = now
@@ -70,7 +70,7 @@ class Service(Tasks):
             self._reply(member, peer, header, body, now)
         elif command == names.PING:
             if member is None or member.away:
-                self.desk.step(member, On.PING)
+                self.dispatcher.step(member, On.PING)
                 self.negotiate(MAIN, peer)
             elif self._clock(MAIN, peer, member, On.PING, header["time"], now):
                 self._pinged(member, header, now)
@@ -78,7 +78,7 @@ class Service(Tasks):
             self._ready(member, peer, header, now)
         elif command == names.CHECKCONFIG:
             right = self.configure(MAIN, peer, header, now)
-            self.desk.step(member, On.CHECKCONFIG, "" if right else If.FORM)
+            self.dispatcher.step(member, On.CHECKCONFIG, "" if right else If.FORM)
             if right and member is not None:
                 member.checked = now
             elif right:
@@ -86,43 +86,45 @@ class Service(Tasks):
                 if len(self._configured) > MAX_WORKERS:
                     del self._configured[next(iter(self._configured))]
         else:
-            self.desk.step(member, On.NEEDBROKER)
+            self.dispatcher.step(member, On.NEEDBROKER)
             self.tell(MAIN, peer, names.CHANGEBROKER, {"code": names.MOVED, "endpoint": self.here.workers})
 
     def _ready(self, member: Member | None, peer: bytes, header: wire.Header, now: float) -> None:
         if not self._clock(MAIN, peer, member, On.READY, header["time"], now):
             return
         if header["config_version"] != self.config.version:
-            self.desk.step(member, On.READY, If.VERSION)
+            self.dispatcher.step(member, On.READY, If.VERSION)
             self.drift(MAIN, peer, now)
             return
         offered: tuple[str, ...] = header["services"]
         if member is None and offered and peer not in self._configured:
-            self.desk.step(member, On.READY, If.UNCHECKED)
+            self.dispatcher.step(member, On.READY, If.UNCHECKED)
             self.violate(MAIN, peer, names.CONFIG_VERSION, "READY before CHECKCONFIG", now)
             self.negotiate(MAIN, peer)
             return
-        fresh = [name for name in offered if name not in self.desk.queues or not self.desk.queues[name].offered]
-        if (fresh and self.desk.offered() + len(fresh) > MAX_QUEUES) or (
-            member is None and len(self.desk.members) >= MAX_WORKERS
+        fresh = [
+            name for name in offered if name not in self.dispatcher.queues or not self.dispatcher.queues[name].offered
+        ]
+        if (fresh and self.dispatcher.offered() + len(fresh) > MAX_QUEUES) or (
+            member is None and len(self.dispatcher.members) >= MAX_WORKERS
         ):
-            self.desk.step(member, On.READY, If.BOUNDS)
+            self.dispatcher.step(member, On.READY, If.BOUNDS)
             self.disconnect(MAIN, peer, names.TOO_MANY, "too many workers or services")
             return
         since = member.checked if member is not None and offered else NEVER  # what was given since then is on its way
         lost = self._lost(peer, header.get("holding", ()), since)
         again = self._take_back(peer, lost, now)
-        held = self.desk.in_flight.held(peer)
+        held = self.dispatcher.in_flight.held(peer)
         if member is not None and member.draining and offered and not held:
-            self.desk.step(member, On.READY, If.LOST_LAST)
+            self.dispatcher.step(member, On.READY, If.LOST_LAST)
             self._dismiss(member, now)
             self._pump_all(again, now)
             return
         if offered or held:
             member = self._join(peer, offered, header, now)
-            self.desk.step(member, On.READY, _join_guard(member))
+            self.dispatcher.step(member, On.READY, _join_guard(member))
         else:
-            self.desk.step(member, On.READY, If.NO_SERVICE)
+            self.dispatcher.step(member, On.READY, If.NO_SERVICE)
             if member is not None:
                 self.out.append(Note("info", f"{member.name} left", peer))
                 self._forget(member, now)
@@ -136,32 +138,32 @@ class Service(Tasks):
         lost = self._lost(member.key, header.get("holding", ()), before)
         again = self._take_back(member.key, lost, now) if lost else set[str]()
         self.pong(MAIN, member.key, header, now)
-        last = member.draining and not self.desk.in_flight.held(member.key)
+        last = member.draining and not self.dispatcher.in_flight.held(member.key)
         if lost:
-            self.desk.step(member, On.PING, If.LOST_LAST if last else If.LOST)
+            self.dispatcher.step(member, On.PING, If.LOST_LAST if last else If.LOST)
         else:
-            self.desk.step(member, On.PING, "" if header["config_version"] == self.config.version else If.VERSION)
+            self.dispatcher.step(member, On.PING, "" if header["config_version"] == self.config.version else If.VERSION)
         if lost and last:
             self._dismiss(member, now)
         self._pump_all(again, now)
 
     def _lost(self, peer: bytes, holding: Collection[bytes], before: float) -> list[Task]:
         """What a worker was given before that time and does not hold."""
-        old = takewhile(lambda task: task.given < before, self.desk.in_flight.of(peer))
+        old = takewhile(lambda task: task.given < before, self.dispatcher.in_flight.of(peer))
         return [task for task in old if wire.task_identifier(task.key) not in holding]
 
     def _take_back(self, peer: bytes, lost: list[Task], now: float) -> set[str]:
         """They wait again; the services that have something to hand out now."""
         for task in lost:
-            self.desk.take(peer, task.key)
+            self.dispatcher.take(peer, task.key)
         return self._put_back(lost, now)
 
     def _join(self, peer: bytes, offered: tuple[str, ...], header: wire.Header, now: float) -> Member:
-        slots = max(header.get("slots", 1), self.desk.in_flight.held(peer), 1)
+        slots = max(header.get("slots", 1), self.dispatcher.in_flight.held(peer), 1)
         self._configured.pop(peer, None)
-        before = self.desk.members.get(peer)
+        before = self.dispatcher.members.get(peer)
         fresh = before is None or before.away
-        member = self.desk.join(peer, offered, slots, now)
+        member = self.dispatcher.join(peer, offered, slots, now)
         self.watch(now)
         interval = max(header["heartbeat_interval"], self.options.heartbeat)
         member.extra = self.options.silence * (interval - self.options.heartbeat)
@@ -181,16 +183,16 @@ class Service(Tasks):
     def _reply(self, member: Member | None, peer: bytes, header: wire.Header, body: bytes, now: float) -> None:
         if member is None or member.away:
             self.count("unknown peers")
-            self.desk.step(member, On.WORKREPLY)
+            self.dispatcher.step(member, On.WORKREPLY)
             self.negotiate(MAIN, peer)
             return
         key = wire.task_key(header[names.IDENTIFIER])
-        task = self.desk.take(peer, key) if key is not None else None
+        task = self.dispatcher.take(peer, key) if key is not None else None
         if task is None:
             self.count("late")
-            self.desk.step(member, On.WORKREPLY, If.LATE)
+            self.dispatcher.step(member, On.WORKREPLY, If.LATE)
             return
-        self.desk.end(task)
+        self.dispatcher.end(task)
         member.done += 1
         if member.done >= member.served.due:
             member.served.note(now - task.given, now, member.done)
@@ -199,14 +201,14 @@ class Service(Tasks):
         self._replied(task, header.get(names.ERROR, ""), body)
         if sampled(task_id):
             self.legs.note(client, task_id, task.accepted, task.given, now, task.worker, task.attempt)
-        row = self.desk.replied.get(member.state)
+        row = self.dispatcher.replied.get(member.state)
         if row is not None:
             row.times += 1
             member.state = row.next
             self._pump_all(member.services, now)
             return
-        last = member.draining and not self.desk.in_flight.held(peer)
-        self.desk.step(member, On.WORKREPLY, If.LAST if last else "")
+        last = member.draining and not self.dispatcher.in_flight.held(peer)
+        self.dispatcher.step(member, On.WORKREPLY, If.LAST if last else "")
         if last:
             self._dismiss(member, now)
 
@@ -241,9 +243,9 @@ class Service(Tasks):
     def _forget(self, member: Member, now: float, unsent: TaskKey | None = None) -> None:
         """A worker is a worker no longer; what it held goes back. ``unsent``: from this task on it was given none."""
         self.workers.forget(member.key)
-        tasks = self.desk.leave(member.key, now)
+        tasks = self.dispatcher.leave(member.key, now)
         for task in dropwhile(lambda task: task.key != unsent, tasks):
-            self.desk.undelivered(task)
+            self.dispatcher.undelivered(task)
         self._pump_all(self._put_back(tasks, now), now)
 
     def _dismiss(self, member: Member, now: float) -> None:
@@ -255,8 +257,8 @@ class Service(Tasks):
         if now >= self._doubt_at:
             self._doubt(now)
         for key in self.workers.expired(now):
-            member, held = self.desk.members[key], self.desk.in_flight.held(key)
-            self.desk.step(member, On.SILENCE)
+            member, held = self.dispatcher.members[key], self.dispatcher.in_flight.held(key)
+            self.dispatcher.step(member, On.SILENCE)
             self.count("workers expired")
             self.out.append(Note("bad", f"{member.name} is silent: expired, {several(held, 'task')} taken back", key))
             self._forget(member, now)
@@ -274,99 +276,101 @@ class Service(Tasks):
     def _doubt(self, now: float) -> None:
         """A request or its reply may have been lost on the way; the worker's next READY tells."""
         doubt = self.options.doubt
-        self._doubt_at = now + doubt / 2 if self.desk.in_flight.count else NEVER
-        for member in self.desk.members.values():
-            oldest = next(iter(self.desk.in_flight.of(member.key)), None)
+        self._doubt_at = now + doubt / 2 if self.dispatcher.in_flight.count else NEVER
+        for member in self.dispatcher.members.values():
+            oldest = next(iter(self.dispatcher.in_flight.of(member.key)), None)
             if oldest is not None and max(oldest.given, member.asked) + doubt <= now and not member.away:
                 member.asked = now
-                self.desk.step(member, On.DOUBT)
+                self.dispatcher.step(member, On.DOUBT)
                 self.negotiate(MAIN, member.key)
 
     def unsent(self, frames: Frames, socket: str, now: float) -> None:
         """A message that did not go. A worker that can not be given a task is gone, and was not given it."""
         self.count("unsent")
-        member = self.desk.members.get(frames[0]) if socket == MAIN else None
+        member = self.dispatcher.members.get(frames[0]) if socket == MAIN else None
         if member is None or member.away:
             return
         message = wire.parse(frames, 1, wire.TO_WORKERS)
         if isinstance(message, str) or message[0] != names.WORKREQUEST:
             return
         key = wire.task_key(message[1][names.IDENTIFIER])
-        if any(task.key == key for task in self.desk.in_flight.of(member.key)):
+        if any(task.key == key for task in self.dispatcher.in_flight.of(member.key)):
             self.out.append(Note("bad", f"{member.name} can not be reached: its tasks go back", member.key))
-            self.desk.step(member, On.UNSENT)
+            self.dispatcher.step(member, On.UNSENT)
             self._forget(member, now, key)
 
     def drain(self, key: bytes, now: float) -> None:
         """An operator wants a worker to leave when what it holds is done."""
-        member = self.desk.members.get(key)
+        member = self.dispatcher.members.get(key)
         if member is None:
             self.out.append(Note("warn", "there is no such worker to drain", key, True))
             return
-        held = self.desk.in_flight.held(key)
-        self.desk.step(member, On.DRAIN, If.HOLDS if held else "")
-        self.desk.drain(key)
+        held = self.dispatcher.in_flight.held(key)
+        self.dispatcher.step(member, On.DRAIN, If.HOLDS if held else "")
+        self.dispatcher.drain(key)
         if not held:
             self._dismiss(member, now)
 
     def grace(self, seconds: float, now: float) -> None:
         """Silence of so many seconds was our own, and nobody could come meanwhile."""
-        self.desk.wait_anew(now)
+        self.dispatcher.wait_anew(now)
         self.workers.grace(seconds)
         self.clients.grace(seconds)
-        for member in self.desk.members.values():
+        for member in self.dispatcher.members.values():
             member.heard += seconds
-        for task in self.desk.in_flight.all():
+        for task in self.dispatcher.in_flight.all():
             task.given += seconds
 
     def adopt(self, now: float) -> None:
-        """This broker serves from now on: every task of the desk is its own, every worker still to be heard."""
-        self.ledger.sent += len(self.desk.tasks)
-        self.desk.park()
-        for member in self.desk.members.values():
+        """This broker serves from now on: every task of the dispatcher is its own, every worker still to be heard."""
+        self.ledger.sent += len(self.dispatcher.tasks)
+        self.dispatcher.park()
+        for member in self.dispatcher.members.values():
             member.heard, member.extra = now, 0.0
             self._name(member, now)
             self.workers.heard(member.key, now)
-        for client in self.desk.owners:  # each has as long again, for it must find this broker first
+        for client in self.dispatcher.owners:  # each has as long again, for it must find this broker first
             self.clients.heard(client, now + self.expiry)
             self._unheard.add(client)
-        if self.desk.in_flight.count:
+        if self.dispatcher.in_flight.count:
             self._doubt_at = now + self.options.doubt / 2
-        self.desk.wait_anew(now)
+        self.dispatcher.wait_anew(now)
         self.watch(now)
 
     def retire(self, elsewhere: Address | None) -> None:
         """This broker serves no longer; its peers are told where the other one is, if it is known to serve."""
         if elsewhere is not None:
-            for key, member in self.desk.members.items():
+            for key, member in self.dispatcher.members.items():
                 if not member.away:
                     self.move(MAIN, key, elsewhere.workers)
-            for key in {task.key[0] for task in self.desk.tasks.values()}:
+            for key in {task.key[0] for task in self.dispatcher.tasks.values()}:
                 self.move(FRONTEND, key, elsewhere.clients)
-        self.ledger.sent -= len(self.desk.tasks)
-        self.counters["handed over"] = self.counters.get("handed over", 0) + len(self.desk.tasks)
+        self.ledger.sent -= len(self.dispatcher.tasks)
+        self.counters["handed over"] = self.counters.get("handed over", 0) + len(self.dispatcher.tasks)
         self.workers, self.clients = Liveness(self.expiry), Liveness(self.expiry)
         self._unheard.clear()
         self._configured.clear()
         self._doubt_at = self._vain_at = NEVER
 
     def check(self, serving: bool) -> None:
-        """Desk, books and liveness agree."""
-        self.desk.check()
+        """Dispatcher, books and liveness agree."""
+        self.dispatcher.check()
         self.workers.check()
         self.clients.check()
-        in_flight, queued = (self.desk.in_flight.count, self.desk.queued + self.kept) if serving else (0, 0)
+        in_flight, queued = (self.dispatcher.in_flight.count, self.dispatcher.queued + self.kept) if serving else (0, 0)
         assert self.ledger.view(in_flight, queued).balanced, "the ledger does not balance"
         if serving:
-            assert len(self.workers) == len(self.desk.members)
-            assert all(key in self.workers for key in self.desk.members)
-            assert not any(his.waiting and self._is_gone(owner) for owner, his in self.desk.owners.items()), "nobody's"
+            assert len(self.workers) == len(self.dispatcher.members)
+            assert all(key in self.workers for key in self.dispatcher.members)
+            assert not any(his.waiting and self._is_gone(owner) for owner, his in self.dispatcher.owners.items()), (
+                "nobody's"
+            )
             assert all(client in self.clients for client in self._unheard)
-            for member in self.desk.members.values():
+            for member in self.dispatcher.members.values():
                 assert member.state == member.stands, f"{member.name} is {member.stands}, and not {member.state}"
             if self.valve is None or not self.valve.paused:
-                self.desk.check_suspects()
-            assert self._vain_at < NEVER or self.desk.in_vain() == NEVER, "a request waits in vain for ever"
+                self.dispatcher.check_suspects()
+            assert self._vain_at < NEVER or self.dispatcher.in_vain() == NEVER, "a request waits in vain for ever"
 
     # ---- clocks -------------------------------------------------------------------------------------------------
 
@@ -377,7 +381,7 @@ class Service(Tasks):
                 member.skew = self.skew(time, now)
             return True
         if socket == MAIN:
-            self.desk.step(member, event, If.CLOCK)
+            self.dispatcher.step(member, event, If.CLOCK)
         if member is not None:
             self._forget(member, now)
         elif socket == FRONTEND:

@@ -25,7 +25,7 @@ from engine.parts.valve import Valve
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.config import Config
-from engine.protocols.negotiated.desk import Desk
+from engine.protocols.negotiated.dispatcher import Dispatcher
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.queue import Queue
 from engine.protocols.negotiated.voice import Voice
@@ -46,7 +46,7 @@ class Tasks(Voice):
 
     def __init__(self, options: Options, config: Config, wall_offset: float) -> None:
         super().__init__(options, config, wall_offset)
-        self.desk = Desk()
+        self.dispatcher = Dispatcher()
         self.callers = Callers()
         self.ledger = Ledger()
         self.legs = BrokerLegs()
@@ -62,22 +62,22 @@ class Tasks(Voice):
     def request(self, key: TaskKey, service: str, body: bytes, now: float) -> None:
         """A client that is known asks for something."""
         self.callers.sent(key[0], 1, now)
-        if key in self.desk.tasks:
+        if key in self.dispatcher.tasks:
             self.count("repeated requests")
             return
         limited = self.valve is not None
-        excess = self.desk.excess(key[0], service, len(body), self.options.max_backlog, limited)
+        excess = self.dispatcher.excess(key[0], service, len(body), self.options.max_backlog, limited)
         if excess:
             self.count("denied")
             self._fail(key, names.TOO_MANY, excess)
             return
-        self.desk.accept(Task(key, service, [body], now))
+        self.dispatcher.accept(Task(key, service, [body], now))
         self.ledger.sent += 1
-        queue = self.desk.queues[service]
+        queue = self.dispatcher.queues[service]
         if queue.offered:
             self._pump(queue, now)
         else:
-            self.desk.peak.mark(self.desk.queued, now)
+            self.dispatcher.peak.mark(self.dispatcher.queued, now)
             self.watch(now)
 
     def withdraw(self, client: bytes, now: float) -> None:
@@ -94,8 +94,8 @@ class Tasks(Voice):
         if task is None:
             return
         service = task.kind
-        self.desk.pull(task)
-        self.desk.end(task)
+        self.dispatcher.pull(task)
+        self.dispatcher.end(task)
         self._failed(task, WITHDRAWN, names.REFUSED, "an operator withdrew this request")
         self._pump_all([service], now)  # whoever was kept for a suspect is free
         self.out.append(Note("info", f"request {key[1].hex()}, which waited, is withdrawn", key[0]))
@@ -104,12 +104,12 @@ class Tasks(Voice):
         """An operator has one task that waits given before the others of its service, or after them."""
         task = self._waiting(key)
         if task is not None:
-            self.desk.queues[task.kind].move(task, first)
+            self.dispatcher.queues[task.kind].move(task, first)
             self.out.append(Note("info", f"request {key[1].hex()} {MOVED[first]}", key[0]))
 
     def _waiting(self, key: TaskKey) -> Task | None:
         """A task that waits; where it does not, the operator is told."""
-        task = self.desk.tasks.get(key)
+        task = self.dispatcher.tasks.get(key)
         if task is None or task.worker:
             self.out.append(Note("warn", f"request {key[1].hex()} does not wait any more", key[0], True))
             return None
@@ -117,9 +117,9 @@ class Tasks(Voice):
 
     def _withdraw(self, clients: Collection[bytes], now: float, message: str = "") -> list[Task]:
         """What waits of these clients is over, and they are told so where there is a message."""
-        gone = self.desk.withdraw(clients)
+        gone = self.dispatcher.withdraw(clients)
         if gone:
-            self._pump_all(list(self.desk.queues), now)  # whoever was kept for a suspect is free
+            self._pump_all(list(self.dispatcher.queues), now)  # whoever was kept for a suspect is free
             for task in gone:
                 self._failed(task, WITHDRAWN, names.REFUSED, message)
         return gone
@@ -156,41 +156,43 @@ class Tasks(Voice):
 
     def watch(self, now: float) -> None:
         """Look after ``patience`` intervals whether requests still wait for services that nobody offers."""
-        if self._vain_at == NEVER and self.desk.unoffered:
+        if self._vain_at == NEVER and self.dispatcher.unoffered:
             self._vain_at = now + self._patience
 
     def _give_up(self, now: float) -> None:
         """End the requests that have waited long enough for somebody to offer their service."""
         self._vain_at = NEVER
-        for name in list(self.desk.unoffered):
-            gone = self.desk.give_up(name, now - self._patience)
+        for name in list(self.dispatcher.unoffered):
+            gone = self.dispatcher.give_up(name, now - self._patience)
             for task in gone:
                 self._failed(task, UNOFFERED, names.NO_BROKER, f"nobody offers {name}")
             if gone:
                 self.counters[UNOFFERED] = self.counters.get(UNOFFERED, 0) + len(gone)
                 self.out.append(Note("warn", f"nobody offers {name}: {_requests(gone)}", gone[0].key[0]))
-        self._vain_at = max(self.desk.in_vain() + self._patience, now + self.options.heartbeat / LOOKS)
+        self._vain_at = max(self.dispatcher.in_vain() + self._patience, now + self.options.heartbeat / LOOKS)
 
     # ---- to workers -------------------------------------------------------------------------------------------------
 
     def _pump_all(self, services: Collection[str], now: float) -> None:
         paused = self.valve is not None and self.valve.paused
-        for task in self.desk.give_suspects(services, now) if self.desk.suspected and not paused else ():
+        for task in self.dispatcher.give_suspects(services, now) if self.dispatcher.suspected and not paused else ():
             self._give(task, now)
         for name in services:
-            queue = self.desk.queues.get(name)
+            queue = self.dispatcher.queues.get(name)
             if queue is not None and queue.backlog:
                 self._pump(queue, now)
 
     def _pump(self, queue: Queue, now: float) -> None:
-        while (self.valve is None or self._flows(queue, now)) and (task := self.desk.give(queue, now)) is not None:
+        while (self.valve is None or self._flows(queue, now)) and (
+            task := self.dispatcher.give(queue, now)
+        ) is not None:
             self._give(task, now)
 
     def _flows(self, queue: Queue, now: float) -> bool:
         """Whether a task of this service may go, under the limits that an operator has set."""
         if self.valve is not None and queue.ready and self.valve.bring(queue.backlog, now):
             return True
-        self.desk.peak.mark(self.desk.queued, now)
+        self.dispatcher.peak.mark(self.dispatcher.queued, now)
         return False
 
     def _give(self, task: Task, now: float) -> None:
@@ -207,16 +209,16 @@ class Tasks(Voice):
         """
         for task in reversed(tasks):
             if self._is_gone(task.key[0]):
-                self.desk.end(task)
+                self.dispatcher.end(task)
                 self._failed(task, WITHDRAWN, names.REFUSED, "")
                 continue
             if task.attempt < self.options.max_deliveries:
                 if task.attempt:
                     self.count("redelivered")
                     self._again(task)
-                self.desk.requeue(task)
+                self.dispatcher.requeue(task)
                 continue
-            self.desk.end(task)
+            self.dispatcher.end(task)
             words = f"given to {several(task.attempt, 'worker')}, answered by none"
             self._failed(task, "undeliverable", names.NO_BROKER, words)
         self.watch(now)

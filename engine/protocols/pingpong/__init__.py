@@ -8,10 +8,10 @@ from engine.core import CLIENTS, WORKERS, Seat, Socket
 from engine.parts.limits import MAX_FRAME
 from engine.protocols.pingpong.broker import Broker
 from engine.protocols.pingpong.client import Client
-from engine.protocols.pingpong.desk import FRONTEND
 from engine.protocols.pingpong.durable import Durable
 from engine.protocols.pingpong.explain import EXPLAIN
 from engine.protocols.pingpong.explored import EXPLORED
+from engine.protocols.pingpong.frontend import FRONTEND
 from engine.protocols.pingpong.operated import BACKEND, TAKES, UNTAKEN
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.promises import times

@@ -7,7 +7,7 @@ The rules of this file:
   its connection gone.
 - A worker whose job was taken away owes a result. Its PINGs are not answered: so, by the seed's own rule, it opens its
   socket anew and says READY, and both sides know that it is free.
-- A second result of a task is late, counted and dropped (ruling 7). What clients see is the desk's.
+- A second result of a task is late, counted and dropped (ruling 7). What clients see is the frontend's.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from engine.parts.liveness import Liveness
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.pingpong import messages, picture
-from engine.protocols.pingpong.desk import FRONTEND, Desk
+from engine.protocols.pingpong.frontend import FRONTEND, Frontend
 from engine.protocols.pingpong.machine import If, On, Seen
 from engine.protocols.pingpong.messages import EXIT, NOT_A_JOB, PING, PONG, READY
 from engine.protocols.pingpong.operated import BACKEND as BACKEND
@@ -55,7 +55,7 @@ class Broker(Operated):
         self.table = Table()
         self._alive = Liveness(options.worker_expiry, MISSED * options.ping_every)
         self.tasks = Tasks(options)
-        self.desk = Desk(options, self.tasks, self.violations)
+        self.frontend = Frontend(options, self.tasks, self.violations)
         self.inspected = None
         self._stores = False  # whether there is a store, see ``durable.py``: what was given out outlives its broker
         self._resumed = float("-inf")  # when a pause of our own ended
@@ -72,7 +72,7 @@ class Broker(Operated):
                     self._from_worker(frames, now, out)
             case Received(messages=batch):
                 for frames in batch:
-                    if self.desk.read(frames, bool(self.table.ready) and self.tasks.valve is None, now, out):
+                    if self.frontend.read(frames, bool(self.table.ready) and self.tasks.valve is None, now, out):
                         self._pump(now, out)
             case Woken():
                 self._wake(now, out)
@@ -217,7 +217,7 @@ class Broker(Operated):
         else:
             answered = self.table.answered
             answered.times, worker.state = answered.times + 1, answered.next
-        self.desk.done(task, result, now, out)
+        self.frontend.done(task, result, now, out)
         worker.task = None
         worker.done += 1
         if worker.done >= worker.served.due:
@@ -275,7 +275,7 @@ class Broker(Operated):
         assert task is not None
         worker.task, worker.silent, worker.row = None, False, None
         worker.failed += 1
-        self.desk.returned(task, out)
+        self.frontend.returned(task, out)
 
     # ---- time ---------------------------------------------------------------------------------------------------
 
@@ -297,7 +297,7 @@ class Broker(Operated):
                 worker.late, worker.row = True, None
         for key in self._alive.expired(now):
             self._silent(self.table.workers[key], now, out)
-        self.desk.expire(now, out)
+        self.frontend.expire(now, out)
         self._pump(now, out)
 
     def _silent(self, worker: Worker, now: float, out: list[Command]) -> None:
@@ -347,7 +347,7 @@ class Broker(Operated):
                 out.append(Note("info", "left", key))
         elif worker.task is not None and body not in NOT_A_JOB:
             self.table.step(worker, On.UNSENT)
-            self.desk.undone(worker.task, out)
+            self.frontend.undone(worker.task, out)
             worker.task = None
             self._lose(worker, reason, now, out)
         elif event.reason == "unreachable" and now >= self._resumed + self.options.ping_every:

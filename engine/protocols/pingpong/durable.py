@@ -17,7 +17,7 @@ from engine.parts.limits import MAX_HELD
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.pingpong.broker import Broker
-from engine.protocols.pingpong.desk import BACKLOG_FULL, FRONTEND, Desk
+from engine.protocols.pingpong.frontend import BACKLOG_FULL, FRONTEND, Frontend
 from engine.protocols.pingpong.messages import DONE, FAILED, FULL, WITHDRAWN
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.tasks import Tasks
@@ -32,7 +32,7 @@ class Durable(Broker):
         super().__init__(options)
         self._stores = True
         self.keeping = Keeping(self, options.backlog)
-        self.desk = _Desk(options, self.tasks, self.violations, self.keeping)
+        self.frontend = _Frontend(options, self.tasks, self.violations, self.keeping)
         self.load, self.stored = self.tasks.load, self.tasks.stored
 
     def handle(self, event: Event, now: float) -> list[Command]:
@@ -85,16 +85,16 @@ class Durable(Broker):
 
     def known(self) -> None:
         """See ``Holder``."""
-        self.desk.again += 1
+        self.frontend.again += 1
 
     def refuse(self, key: TaskKey, why: str, out: list[Command]) -> None:
         """See ``Holder``."""
         self.tasks.refuse()
-        self.desk.full += 1
+        self.frontend.full += 1
         out.append(Send([key[0], b"", key[1], FULL, why.encode()], FRONTEND))
 
 
-class _Desk(Desk):
+class _Frontend(Frontend):
     """The half that clients see, where tasks go into the store and come out of it."""
 
     def __init__(self, options: Options, tasks: Tasks, violations: Violations, keeping: Keeping) -> None:
@@ -102,12 +102,12 @@ class _Desk(Desk):
         self._keeping = keeping
 
     def returned(self, task: Task, out: list[Command]) -> None:
-        """See ``Desk``."""
+        """See ``Frontend``."""
         self._keeping.lose(task.key)
         super().returned(task, out)
 
     def expire(self, now: float, out: list[Command]) -> None:
-        """See ``Desk``: nothing is withdrawn."""
+        """See ``Frontend``: nothing is withdrawn."""
         self._tasks.owners.silent(now)
 
     def _keep(self, task: Task, out: list[Command]) -> None:

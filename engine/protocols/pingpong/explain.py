@@ -20,7 +20,7 @@ from engine.parts.inflight import TaskKey
 from engine.parts.machine import maps_of
 from engine.protocols.pingpong import messages
 from engine.protocols.pingpong.broker import BACKEND, Broker
-from engine.protocols.pingpong.desk import FRONTEND
+from engine.protocols.pingpong.frontend import FRONTEND
 from engine.protocols.pingpong.machine import LINK, SEEN, WORKER, Rule
 from engine.protocols.pingpong.messages import DONE, EXIT, NOT_A_JOB, PING, PONG, READY
 

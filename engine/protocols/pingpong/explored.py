@@ -54,7 +54,7 @@ EXPLORED = Explored(
         "table.Table": frozenset({"_joins"}),
         "table.Worker": frozenset({"done", "failed", "joined", "mute", "name", "row"}),
         "tasks.Tasks": frozenset({"redelivered"}),
-        "desk.Desk": frozenset({"again", "full", "refused"}),
+        "frontend.Frontend": frozenset({"again", "full", "refused"}),
         "broker.Broker": frozenset({"inspected", "late", "losses", "restarts", "taken", "unsent"}),
         "worker.Worker": frozenset({"_pinged", "_rtt", "abandoned", "done", "dropped", "reopened", "unsent"}),
         "client.Client": frozenset({"reopened"}),

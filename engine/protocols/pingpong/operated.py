@@ -16,7 +16,7 @@ from engine.core import Command, Note, Send
 from engine.parts.orders import Discard, Drain, Expire, Inspect, Move, Requeue, Slots, Throttle, Undrain, Withdraw
 from engine.parts.plain import several
 from engine.parts.valve import set_limit
-from engine.protocols.pingpong.desk import Desk
+from engine.protocols.pingpong.frontend import Frontend
 from engine.protocols.pingpong.machine import If, On, Seen
 from engine.protocols.pingpong.messages import EXIT
 from engine.protocols.pingpong.table import Table, Worker
@@ -32,7 +32,7 @@ class Operated:
 
     table: Table
     tasks: Tasks
-    desk: Desk
+    frontend: Frontend
     inspected: bytes | None
 
     def ordered(self, order: object, now: float, out: list[Command]) -> None:
@@ -52,11 +52,11 @@ class Operated:
                 self.tasks.valve = set_limit(self.tasks.valve, client, rate, now, out)
                 self._pump(now, out)
             case Discard(client=client, id=ident):
-                self.desk.discard((client, ident), out)
+                self.frontend.discard((client, ident), out)
             case Move(client=client, id=ident, first=first):
-                self.desk.move((client, ident), first, out)
+                self.frontend.move((client, ident), first, out)
             case Withdraw(client=client):
-                self.desk.withdraw(client, out)
+                self.frontend.withdraw(client, out)
             case _:
                 raise ValueError(f"a ping-pong broker takes no {order}")
 

@@ -12,7 +12,7 @@ from engine.parts.plain import several
 from engine.parts.valve import terms
 from engine.parts.view import SHOWN_ORDER, BrokerView, Detail, TaskRow, WorkerRow
 from engine.parts.violations import Violations
-from engine.protocols.pingpong.desk import Desk
+from engine.protocols.pingpong.frontend import Frontend
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.table import Table, Worker, row_of
 from engine.protocols.pingpong.tasks import Tasks
@@ -29,7 +29,7 @@ class Source(Protocol):
     violations: Violations
     table: Table
     tasks: Tasks
-    desk: Desk
+    frontend: Frontend
     inspected: bytes | None
     late: int
     restarts: int
@@ -40,9 +40,9 @@ class Source(Protocol):
 
 def broker(core: Source, now: float) -> BrokerView:
     """The picture of a broker core at monotonic ``now``."""
-    options, tasks, desk = core.options, core.tasks, core.desk
+    options, tasks, frontend = core.options, core.tasks, core.frontend
     limits = tasks.valve.view() if tasks.valve is not None else ()
-    clients, oldest = desk.callers.view(lambda: (tasks.all(), (), list(tasks.backlog)[:1]), now)
+    clients, oldest = frontend.callers.view(lambda: (tasks.all(), (), list(tasks.backlog)[:1]), now)
     return BrokerView(
         at=now,
         workers=_rows(core, now),
@@ -56,9 +56,9 @@ def broker(core: Source, now: float) -> BrokerView:
             ("restarts", core.restarts),
             ("lost workers", core.losses),
             ("taken over", core.taken),
-            ("full", desk.full),
-            ("refused", desk.refused),
-            ("asked again", desk.again),
+            ("full", frontend.full),
+            ("refused", frontend.refused),
+            ("asked again", frontend.again),
             ("unsent", core.unsent),
         ),
         incidents=core.violations.newest(),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from console.__main__ import main
-from console.cli.jobs import AGAIN, Desk, document, follow, table
+from console.cli.jobs import AGAIN, JobSession, document, follow, table
 from console.cli.signals import Signals
 from console.cli.streams import unanswered
 from engine.protocols.conversation.frontend import (
@@ -63,14 +63,14 @@ def signals(monkeypatch: pytest.MonkeyPatch) -> Iterator[Signals]:
         yield entered
 
 
-def desk(signals: Signals, *looks: list[Answer]) -> tuple[Desk, Counter]:
+def session(signals: Signals, *looks: list[Answer]) -> tuple[JobSession, Counter]:
     counter = Counter(*looks)
-    return Desk(counter, signals, "tcp://h:1"), counter  # type: ignore[arg-type]
+    return JobSession(counter, signals, "tcp://h:1"), counter  # type: ignore[arg-type]
 
 
 def test_an_answer_is_waited_for_and_what_came_with_it_is_kept(signals: Signals, capsys: Capture) -> None:
     ended = TaskEnded(1, 7, 1, True, "done", None)
-    counter, lab = desk(signals, [], [], [Accepted(1, 7), ended])
+    counter, lab = session(signals, [], [], [Accepted(1, 7), ended])
     request: Request = ListJobs()
     assert counter.ask(request) == Accepted(1, 7)
     assert lab.orders == [request]
@@ -80,26 +80,26 @@ def test_an_answer_is_waited_for_and_what_came_with_it_is_kept(signals: Signals,
 
 def test_no_is_told_and_so_is_nobody(signals: Signals, capsys: Capture) -> None:
     refused = Refusal(1, "no such job\x1b")
-    assert desk(signals, [refused], [])[0].ask(ListJobs()) is None
+    assert session(signals, [refused], [])[0].ask(ListJobs()) is None
     assert capsys.readouterr().err == "roundhouse: no such job·\n"
-    assert desk(signals, [refused], [])[0].ask(Hold(7)) is None
+    assert session(signals, [refused], [])[0].ask(Hold(7)) is None
     assert capsys.readouterr().err == "roundhouse: job 7: no such job·\n"
-    assert desk(signals)[0].ask(ListJobs()) is None
+    assert session(signals)[0].ask(ListJobs()) is None
     assert capsys.readouterr().err == f"roundhouse: {unanswered('conversation', 'tcp://h:1')}\n"
 
 
 def test_a_job_is_submitted_again_by_its_id_where_its_broker_does_not_answer(signals: Signals, capsys: Capture) -> None:
     request = Submit(ROW.job, ident=bytes(16))
-    counter, lab = desk(signals, [])
+    counter, lab = session(signals, [])
     lab.later = [[Accepted(1, 7)]]
     assert counter.ask(request) == Accepted(1, 7)
     assert lab.orders == [request, request._replace(again=True)]
     assert capsys.readouterr().err.count("submitted again, under the same id") == 1
-    counter, lab = desk(signals, [])
+    counter, lab = session(signals, [])
     lab.later = [[Refusal(1, "it may have run")]]
     assert counter.ask(request) is None and not counter.refused, "its script stays: it may run"
-    assert desk(signals, [Refusal(1, "no")])[0].ask(request) is None
-    counter, lab = desk(signals)
+    assert session(signals, [Refusal(1, "no")])[0].ask(request) is None
+    counter, lab = session(signals)
     capsys.readouterr()
     assert counter.ask(request) is None and len(lab.orders) == 1 + AGAIN
     told = capsys.readouterr().err
@@ -108,9 +108,9 @@ def test_a_job_is_submitted_again_by_its_id_where_its_broker_does_not_answer(sig
 
 def test_a_job_is_followed_to_its_end(signals: Signals, capsys: Capture) -> None:
     good, bad = TaskEnded(1, 7, 1, True, "done", None), TaskEnded(1, 7, 2, False, "error encountered: x", None)
-    assert follow(desk(signals, [good, bad], [], [JobEnded(1, 7, FINISHED, 1, 1)])[0], 7) == 1
+    assert follow(session(signals, [good, bad], [], [JobEnded(1, 7, FINISHED, 1, 1)])[0], 7) == 1
     assert capsys.readouterr() == ("finished: 1 done, 1 failed\n", "roundhouse: task 2: error encountered: x\n")
-    assert follow(desk(signals, [good, JobEnded(1, 7, FINISHED, 1, 0)])[0], 7) == 0
+    assert follow(session(signals, [good, JobEnded(1, 7, FINISHED, 1, 0)])[0], 7) == 0
     assert capsys.readouterr() == ("finished: 1 done, 0 failed\n", "")
 
 
@@ -119,11 +119,11 @@ def test_a_job_that_nobody_knows_any_more_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr("console.cli.jobs.ASSURE", 1)
     known, unknown = JobsListed(2, (ROW,), 0), JobsListed(3, (), 0)
-    counter, lab = desk(signals, [], [], [known], [], [unknown], [])
+    counter, lab = session(signals, [], [], [known], [], [unknown], [])
     assert follow(counter, 3) == 1
     assert set(lab.orders) == {ListJobs()}
     assert capsys.readouterr().err == "roundhouse: the broker does not know job 3 any more: it was started again\n"
-    assert follow(desk(signals, [])[0], 3) == 1
+    assert follow(session(signals, [])[0], 3) == 1
     assert capsys.readouterr().err == "roundhouse: the broker does not answer any more\n"
 
 
@@ -136,9 +136,9 @@ def test_a_job_whose_broker_was_started_again_with_its_store_is_followed_by_its_
         for status, running in ((RUNNING, 1), (FINISHED, 0))
     )
     told = JobEnded(1, 3, FINISHED, 8, 0)
-    assert follow(desk(signals, [going], [over], [told])[0], 3) == 0, "the list is ahead of what is told"
+    assert follow(session(signals, [going], [over], [told])[0], 3) == 0, "the list is ahead of what is told"
     capsys.readouterr()
-    assert follow(desk(signals, [going], [over], [over])[0], 3) == 1
+    assert follow(session(signals, [going], [over], [over])[0], 3) == 1
     assert capsys.readouterr().out == "finished: 7 done, 1 failed\n"
 
 
@@ -147,7 +147,7 @@ def test_a_job_that_no_worker_is_large_enough_for_is_told_once_and_when_one_is(
 ) -> None:
     waiting = JobRow(ROW.job._replace(status=RUNNING), 9, 3, 0, 0, 0)
     small, large = (JobsListed(2, (waiting,), 0, largest) for largest in (4, 9))
-    counter, lab = desk(signals, [small], [small], [large], [JobEnded(1, 3, FINISHED, 3, 0)])
+    counter, lab = session(signals, [small], [small], [large], [JobEnded(1, 3, FINISHED, 3, 0)])
     assert follow(counter, 3) == 0 and lab.orders == [ListJobs()]
     assert capsys.readouterr().err.splitlines() == [
         "roundhouse: job 3 needs 9 processors, the largest worker has 4",
@@ -160,8 +160,8 @@ def test_a_job_that_no_worker_is_large_enough_for_is_told_once_and_when_one_is(
 
 def test_a_signal_ends_the_waiting_and_not_the_job(signals: Signals, capsys: Capture) -> None:
     signals.caught = 15
-    assert follow(desk(signals)[0], 3) == 143
-    assert desk(signals, [])[0].ask(ListJobs()) is None
+    assert follow(session(signals)[0], 3) == 143
+    assert session(signals, [])[0].ask(ListJobs()) is None
     assert capsys.readouterr() == ("", "roundhouse: job 3 goes on\n")
 
 
@@ -219,8 +219,8 @@ def test_jobs_are_those_of_the_conversation(home: Path, capsys: Capture) -> None
 def test_a_script_goes_with_a_job_that_was_refused(
     home: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, answer: Answer | None, scripts: list[str]
 ) -> None:
-    made = desk(signals, [answer] if answer is not None else [])[0]
-    monkeypatch.setattr("console.cli.jobs.desk", lambda *_: nullcontext(made))
+    made = session(signals, [answer] if answer is not None else [])[0]
+    monkeypatch.setattr("console.cli.jobs.session", lambda *_: nullcontext(made))
     monkeypatch.chdir(home)
     assert main(["submit", "--", "echo", "hello"]) == 1
     assert [path.name for path in home.rglob("*.sh")] == scripts

@@ -19,7 +19,7 @@ from engine.drive.control.found import Found
 from engine.drive.control.place import place
 from engine.errors import Refused
 from engine.labs import link
-from engine.labs.desk import BrokerDesk
+from engine.labs.controlsession import BrokerControlSession
 from engine.parts.orders import Drain, Undrain
 from engine.parts.view import ClientRow, State
 from tests.helpers.fake_lab import FakeLab
@@ -57,14 +57,14 @@ def lab(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Obeys]:
     monkeypatch.setattr(link, "HERTZ", 20)
     monkeypatch.setattr(module, "LOOKS", 600)
     lab = Obeys(3)
-    desk: Any = BrokerDesk(lab, "broker", dict)
+    session: Any = BrokerControlSession(lab, "broker", dict)
     patient(monkeypatch)
     with runtime() as folder:
         monkeypatch.setattr("platformdirs.user_runtime_path", lambda *_, **__: folder)
-        with served(folder, lab, **desk.words):
+        with served(folder, lab, **session.words):
             assert place(folder, ENDPOINT).is_socket()
             yield lab
-    desk.close()
+    session.close()
 
 
 def kept(home: Path) -> list[dict[str, Any]]:

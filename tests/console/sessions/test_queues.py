@@ -12,8 +12,8 @@ from console.kinds.queues import accused_lines
 from console.screens.messages import LadderScreen, TraceScreen
 from engine.core import Note
 from engine.parts.view import Incident
-from engine.protocols.diskqueue.conduct import TAKEN
 from engine.protocols.diskqueue.operations import Done, Process, Processed, Remove, Rename, Take
+from engine.protocols.diskqueue.queueviolations import TAKEN
 from engine.tracing.operations import Operations
 from tests.helpers.fake_queues import EPOCH, EVIL, FakeQueues, QueueDriver, a_view, drive_queues
 

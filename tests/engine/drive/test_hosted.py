@@ -1,4 +1,4 @@
-"""A chair knows its seat, even after a socket was opened anew."""
+"""A hosted knows its seat, even after a socket was opened anew."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tests.helpers.toys import Probe
 
 def test_a_port_has_the_descriptor_that_signals() -> None:
     context = make_context()
-    spec = Socket("router", bind=("inproc://chair",), routing_id=b"chair")
+    spec = Socket("router", bind=("inproc://hosted",), routing_id=b"hosted")
     core: Any = object()
-    chair = HostedCore("broker", Seat(core, (spec,)), lambda key, ok, result: None)
-    port = Port(chair, spec, context, lambda port: None)
+    hosted = HostedCore("broker", Seat(core, (spec,)), lambda key, ok, result: None)
+    port = Port(hosted, spec, context, lambda port: None)
     assert port.fd >= 0 and port.fds == [port.fd]
     assert not port.outbox
-    chair.ports[spec.name] = port
-    assert chair.scheduled == NEVER
-    assert chair.seat() == Seat(core, (spec,))
+    hosted.ports[spec.name] = port
+    assert hosted.scheduled == NEVER
+    assert hosted.seat() == Seat(core, (spec,))
     port.close()
     context.term()
 
@@ -38,8 +38,8 @@ def test_what_is_sent_behind_the_end_of_a_connection_waits_for_the_next_one() ->
     with context.socket(zmq.ROUTER) as router:
         router.bind("inproc://broker")
         spec = Socket("dealer", connect=("inproc://broker",), routing_id=b"peer")
-        chair = HostedCore("worker", Seat(core, (spec,)), lambda key, ok, result: None)  # type: ignore[arg-type]
-        port = Port(chair, spec, context, lambda port: None)
+        hosted = HostedCore("worker", Seat(core, (spec,)), lambda key, ok, result: None)  # type: ignore[arg-type]
+        port = Port(hosted, spec, context, lambda port: None)
         port.calls.hear(zmq.EVENT_HANDSHAKE_SUCCEEDED)
         port.calls.hear(zmq.EVENT_DISCONNECTED)
         assert port.send([Send([b"first"])], 0) == (1, ())
@@ -61,8 +61,8 @@ def test_a_batch_that_ended_because_nothing_more_was_there_is_the_last_and_no_ot
     with context.socket(zmq.ROUTER) as router:
         router.bind("inproc://broker")
         spec = Socket("dealer", connect=("inproc://broker",), routing_id=b"peer")
-        chair = HostedCore("worker", Seat(Probe(), (spec,)), lambda key, ok, result: None)
-        port = Port(chair, spec, context, lambda port: None)
+        hosted = HostedCore("worker", Seat(Probe(), (spec,)), lambda key, ok, result: None)
+        port = Port(hosted, spec, context, lambda port: None)
 
         def taken(*messages: bytes) -> tuple[int, bool]:
             for message in messages:
@@ -86,8 +86,8 @@ def test_who_was_cut_off_is_sent_nothing_more(tmp_path: Path) -> None:
     keys.make(tmp_path, "depot", "broker")
     context = make_context(curve=Curve(tmp_path, "depot"))
     spec = Socket("router", bind=("inproc://broker", free_endpoint()), roles=("worker",))
-    chair = HostedCore("broker", Seat(Probe(), (spec,)), lambda key, ok, result: None)
-    port = Port(chair, spec, context, lambda port: None)
+    hosted = HostedCore("broker", Seat(Probe(), (spec,)), lambda key, ok, result: None)
+    port = Port(hosted, spec, context, lambda port: None)
     with context.socket(zmq.DEALER) as one, context.socket(zmq.DEALER) as other:
         for peer, name in ((one, b"one"), (other, b"other")):
             peer.routing_id = name

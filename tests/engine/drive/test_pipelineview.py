@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from engine.drive.pipelineview import Observation, Place, document, documents
-from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, UNLOCKED
 from engine.protocols.diskqueue.config import DriverConfig, DriverTimes, parameter_file
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Holder, Stage
+from engine.protocols.diskqueue.queueviolations import ASTRAY, TIMES, UNLOCKED
 from engine.protocols.diskqueue.watchdog import Found, Watchdog
 
 STAGES = (Stage("values"), Stage("parse", 3))

@@ -27,9 +27,9 @@ class Rig:
 
     def plug(self, name: str, spec: Socket | None = None) -> HostedCore:
         spec = replace(spec or self.spec, routing_id=name.encode())
-        chair = HostedCore(name, Seat(Probe(), (spec,)), lambda *_: None)
-        self.ports.plug(chair, spec)
-        return chair
+        hosted = HostedCore(name, Seat(Probe(), (spec,)), lambda *_: None)
+        self.ports.plug(hosted, spec)
+        return hosted
 
     def watched(self) -> set[object]:
         return {key.data for key in self.selector.get_map().values()}
@@ -45,8 +45,8 @@ def rig() -> Iterator[Rig]:
 
 
 def test_a_socket_is_watched_until_it_is_closed(rig: Rig) -> None:
-    chair = rig.plug("one", Socket("router", bind=("inproc://one",)))
-    port = chair.ports["main"]
+    hosted = rig.plug("one", Socket("router", bind=("inproc://one",)))
+    port = hosted.ports["main"]
     assert rig.watched() == set(rig.ports.touched) == {port}
     rig.ports.shut(port)
 
@@ -54,21 +54,21 @@ def test_a_socket_is_watched_until_it_is_closed(rig: Rig) -> None:
 def test_those_that_go_to_one_endpoint_over_tcp_share_if_they_want(rig: Rig) -> None:
     other = replace(rig.spec, connect=(free_endpoint(),))
     inner = replace(rig.spec, connect=("inproc://one",))
-    chairs = [
+    all_hosted = [
         *(rig.plug("a"), rig.plug("b"), rig.plug("c", other), rig.plug("d", inner)),
         rig.plug("e", replace(rig.spec, shares=False)),
     ]
-    assert [isinstance(chair.ports["main"], Ride) for chair in chairs] == [False, True, False, False, False]
-    rig.ports.share(chairs[0], Share(True))
-    first = chairs[0].ports["main"]
+    assert [isinstance(hosted.ports["main"], Ride) for hosted in all_hosted] == [False, True, False, False, False]
+    rig.ports.share(all_hosted[0], Share(True))
+    first = all_hosted[0].ports["main"]
     assert isinstance(first, Ride)
     carriers = [port for port in rig.watched() if isinstance(port, Port) and b":carrier:" in port.spec.routing_id]
     assert len(carriers) == 1 and first.line is first, "its connection does not stand yet"
-    rig.ports.reopen(chairs[1], Reopen(endpoint=chairs[2].ports["main"].spec.connect[0]))
-    assert isinstance(chairs[1].ports["main"], Ride) and rig.said == []
+    rig.ports.reopen(all_hosted[1], Reopen(endpoint=all_hosted[2].ports["main"].spec.connect[0]))
+    assert isinstance(all_hosted[1].ports["main"], Ride) and rig.said == []
     rig.ports.disband()
-    for chair in chairs:
-        for port in chair.ports.values():
+    for hosted in all_hosted:
+        for port in hosted.ports.values():
             rig.ports.shut(port)
 
 
@@ -76,18 +76,18 @@ def test_a_router_takes_wrapped_messages_once_its_core_says_so(rig: Rig) -> None
     port = rig.plug("one", Socket("router", bind=("inproc://one",))).ports["main"]
     assert isinstance(port, Port)
     before = port.riders
-    rig.ports.share(port.chair, Share(True))
+    rig.ports.share(port.hosted, Share(True))
     riders = port.riders
     assert before is None and riders is not None
-    rig.ports.share(port.chair, Share(True))
+    rig.ports.share(port.hosted, Share(True))
     assert port.riders is riders, "and keeps who rides"
-    rig.ports.share(port.chair, Share(True, "another"))
+    rig.ports.share(port.hosted, Share(True, "another"))
     rig.ports.shut(port)
 
 
 def test_a_node_that_ends_opens_nothing_for_those_that_wait(rig: Rig) -> None:
-    chairs = [rig.plug("a"), rig.plug("b")]
+    all_hosted = [rig.plug("a"), rig.plug("b")]
     rig.ports.disband()
-    rig.ports.shut(chairs[0].ports["main"])
+    rig.ports.shut(all_hosted[0].ports["main"])
     assert not rig.selector.get_map()
-    rig.ports.shut(chairs[1].ports["main"])
+    rig.ports.shut(all_hosted[1].ports["main"])

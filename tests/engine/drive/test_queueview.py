@@ -17,10 +17,10 @@ from engine.drive.queueview import (
     tail_of,
     times_of,
 )
-from engine.protocols.diskqueue.conduct import LOG, TAKEN, accusation
 from engine.protocols.diskqueue.config import DriverTimes
 from engine.protocols.diskqueue.operations import List
 from engine.protocols.diskqueue.pipeline import Counts
+from engine.protocols.diskqueue.queueviolations import LOG, TAKEN, accusation
 from engine.protocols.diskqueue.transitions import agenda
 
 

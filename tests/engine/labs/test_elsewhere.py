@@ -13,7 +13,7 @@ import pytest
 from engine.drive.clockname import clock_name
 from engine.drive.control.server import Control
 from engine.drive.sockets import make_context
-from engine.labs.desk import _clock
+from engine.labs.controlsession import _clock
 from engine.labs.elsewhere import Elsewhere
 from engine.parts.clocks import SAME
 from engine.parts.view import BrokerLeg

@@ -15,7 +15,7 @@ from engine.drive.control.found import Found
 from engine.drive.control.server import Control, Said, Word, listening
 from engine.errors import Refused
 from engine.labs import link as module
-from engine.labs.desk import BrokerDesk
+from engine.labs.controlsession import BrokerControlSession
 from engine.labs.remote import Remote
 from engine.parts.bulk import BulkSpec
 from tests.helpers.fake_lab import FakeLab
@@ -36,7 +36,7 @@ class There:
 
     def start(self, **words: Word) -> None:
         """Open its socket."""
-        self._desk = BrokerDesk(self.lab, "broker", dict)
+        self._desk = BrokerControlSession(self.lab, "broker", dict)
         told = {**self._desk.words, **words}
         self.control = self._stack.enter_context(listening(lambda note: None, self.at, {}, told))
         assert isinstance(self.control, Control)
@@ -153,19 +153,19 @@ def test_what_can_not_be_read_is_said_once_and_changes_nothing(there: There, mon
     wrongs: list[dict[str, Any]] = [{"Up": "x"}, {"Facts": [[1]]}, {"Data": b"junk"}, {"Dead": 5}, {"Lag": None}]
     with Remote(there.found, ROUND) as lab:
         there.stop()
-        desk, asked = BrokerDesk(there.lab, "broker", dict), 0
+        session, asked = BrokerControlSession(there.lab, "broker", dict), 0
 
         def look(fields: dict[str, Any]) -> Said:
             nonlocal asked
             asked += 1
-            word, told = desk.words["look"](fields)  # type: ignore[misc]
+            word, told = session.words["look"](fields)  # type: ignore[misc]
             return word, {**told, "Pages": 1, **wrongs[asked // 4 % len(wrongs)]}
 
         there.start(look=look)
         until(lambda: asked > 4 * len(wrongs))
         told = [fact.text for fact in lab.feed.since(0)[0] if "can not be read" in fact.text]
         assert 3 <= len(told) <= 10 and len(lab.feed.picture("broker").workers) == 3 and lab.health().dead == ()
-        desk.close()
+        session.close()
 
 
 def test_another_version_is_said(there: There) -> None:

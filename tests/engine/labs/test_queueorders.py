@@ -10,7 +10,7 @@ from engine.core import Note
 from engine.drive.pipeline import Pipeline
 from engine.errors import Refused
 from engine.feed import Feed
-from engine.labs.desk import Desk
+from engine.labs.controlsession import ControlSession
 from engine.labs.health import Health
 from engine.labs.queueorders import Overseen, said
 from engine.protocols.diskqueue.pipeline import Stage
@@ -35,10 +35,10 @@ def test_it_takes_orders_and_its_pictures_are_seen_elsewhere(tmp_path: Path, mon
     lab.detach(None)
     said(lab.feed, Note("bad", "a stage was stopped"))
     assert [(fact.source, fact.text) for fact in lab.feed.since(0)[0]] == [("watchdog", "a stage was stopped")]
-    desk = Desk(lab, "pipeline")
-    answer = desk.words["look"]({})
+    session = ControlSession(lab, "pipeline")
+    answer = session.words["look"]({})
     assert isinstance(answer, tuple) and answer[1]["Bare"] and answer[1]["Options"]["poll"] == pipeline.options.poll
-    desk.close()
+    session.close()
     monkeypatch.setattr(pipeline, "_view", pipeline.picture()._replace(state="ended"))
     with pytest.raises(Refused, match="the pipeline has ended"):
         lab.pause_stage("a")

@@ -17,9 +17,9 @@ from engine.journal.read import Reading, read
 from engine.journal.write import Journal
 from engine.labs.queuereplaylab import QueueReplayLab
 from engine.protocols.diskqueue import SYSTEM
-from engine.protocols.diskqueue.conduct import STRANGE, TAKEN, accusation
 from engine.protocols.diskqueue.operations import Done, Log
 from engine.protocols.diskqueue.options import Options
+from engine.protocols.diskqueue.queueviolations import STRANGE, TAKEN, accusation
 from engine.sim.queues import Queues
 from engine.tracing.operations import Operations
 from tests.helpers.queue_recordings import EPOCH, SECONDS, opened, write

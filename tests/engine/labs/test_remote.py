@@ -11,7 +11,7 @@ import pytest
 from engine.catalogue import SYSTEMS
 from engine.drive.control.found import running
 from engine.errors import Refused
-from engine.labs import desk, link
+from engine.labs import controlsession, link
 from engine.labs.audit import Audit, who
 from engine.labs.live import LiveLab
 from engine.labs.remote import Remote
@@ -73,7 +73,7 @@ def test_a_run_is_ordered_seen_and_traced_from_elsewhere(tmp_path: Path, monkeyp
             until(lambda: not there._taps._traces)
             lab.attach(trace)
             until(lambda: there._taps._traces)
-            monkeypatch.setattr(desk, "UNPULLED", 0.0)
+            monkeypatch.setattr(controlsession, "UNPULLED", 0.0)
         until(lambda: not there._taps._traces)
         assert there.health().dead == ()
 

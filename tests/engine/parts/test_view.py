@@ -89,4 +89,4 @@ def workers_of(core: Any) -> list[Any]:
         case conversation.Broker():
             return list(core.links.values())
         case _:
-            return list(core.service.desk.members.values())
+            return list(core.service.dispatcher.members.values())

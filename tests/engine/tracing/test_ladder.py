@@ -14,7 +14,7 @@ from engine.core import Note, Received, Send
 from engine.parts.bulk import BulkSpec
 from engine.protocols.diskqueue.operations import Done, Rename, Take
 from engine.protocols.pingpong.broker import BACKEND
-from engine.protocols.pingpong.desk import FRONTEND
+from engine.protocols.pingpong.frontend import FRONTEND
 from engine.tracing.ladder import HEAD, OTHERS, ladder, svg, text
 from engine.tracing.links import Arrow
 from engine.tracing.operations import Operations

@@ -234,7 +234,7 @@ def test_an_error_that_ends_the_thread_is_told_and_shown(monkeypatch: pytest.Mon
 def test_every_socket_of_every_system_that_binds_refuses_old_versions(name: str) -> None:
     endpoint = free_endpoint()
     with LiveLab(SYSTEMS[name], bind=(endpoint,), workers=0, client=False) as lab:
-        seat = lab._nodes["broker"]._chairs["broker"]
+        seat = lab._nodes["broker"]._hosted["broker"]
         bound = [
             (port.socket, at)
             for port in seat.ports.values()

@@ -60,7 +60,7 @@ class Rig:
 
     def hears(self, carrier: Carrier) -> list[tuple[str, Event]]:
         assert carrier.socket.poll(int(WAIT * 1000))
-        return [(chair.name, event) for chair, event in carrier.receive()]
+        return [(hosted.name, event) for hosted, event in carrier.receive()]
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_riders_are_told_as_many_at_a_time_as_are_quick(rig: tuple[Rig, Carrier]
     carrier.batch = 1
     assert world.gives(carrier, [b"a", b"1"], [b"b", b"2"]) == [("a", Received([[b"1"]]))]
     world.sends(b"a", b"done")
-    assert [(chair.name, event) for chair, event in carrier.receive()] == [("b", Received([[b"2"]]))]
+    assert [(hosted.name, event) for hosted, event in carrier.receive()] == [("b", Received([[b"2"]]))]
     assert world.came() == [[b"nobody"], [b"a", b"done"]], "what one has said does not wait for the other"
 
 
@@ -161,7 +161,7 @@ def test_what_the_socket_does_not_take_waits_and_beyond_is_refused_to_each(
     world.sends(b"a", b"2")
     world.sends(b"b", b"3")
     carrier.part(b"b")
-    refused = [(chair.name, event) for chair, event in carrier.receive()]
+    refused = [(hosted.name, event) for hosted, event in carrier.receive()]
     assert refused == [("a", Unsent([b"2"], "full")), ("b", Unsent([b"3"], "full"))]
     carrier.calls.down = False
     assert carrier.flushes() and world.came() == [[b"a", b"1"]]

@@ -25,8 +25,8 @@ class FakePort(Port):
 
     __slots__ = ("closed", "news_of")
 
-    def __init__(self, chair: HostedCore, spec: Socket) -> None:
-        self.chair, self.spec, self.outbox = chair, spec, deque()
+    def __init__(self, hosted: HostedCore, spec: Socket) -> None:
+        self.hosted, self.spec, self.outbox = hosted, spec, deque()
         self.closed = False
         self.news_of: list[Event] = []
 
@@ -65,9 +65,9 @@ class Opens:
             raise zmq.ZMQError(errno.EMFILE)
         self.left -= 1
 
-    def own(self, chair: HostedCore, spec: Socket) -> FakePort:
+    def own(self, hosted: HostedCore, spec: Socket) -> FakePort:
         self._take()
-        port = FakePort(chair, spec)
+        port = FakePort(hosted, spec)
         self.open.append(port)
         return port
 
@@ -88,8 +88,8 @@ class Opens:
         if not isinstance(port, Ride):
             port.closed = True
 
-    def complain(self, chair: HostedCore, error: zmq.ZMQError) -> None:
-        self.complaints.append(chair.name)
+    def complain(self, hosted: HostedCore, error: zmq.ZMQError) -> None:
+        self.complaints.append(hosted.name)
 
 
 class Clock:
@@ -100,28 +100,28 @@ class Clock:
 
 
 class Rig:
-    """A company, and chairs by name. What ``company`` is told goes through here."""
+    """A company, and all_hosted by name. What ``company`` is told goes through here."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.opens = Opens(clock)
         self.company = Company(self.opens)
-        self.chairs: dict[str, HostedCore] = {}
+        self.all_hosted: dict[str, HostedCore] = {}
 
     def joins(self, *names: str) -> None:
         for name in names:
             spec = Socket("dealer", connect=("tcp://there:1",), routing_id=name.encode(), shares=True)
-            chair = self.chairs[name] = HostedCore(name, Seat(Probe(), (spec,)), lambda *_: None)
-            chair.ports["main"] = self.company.join(chair, spec)
+            hosted = self.all_hosted[name] = HostedCore(name, Seat(Probe(), (spec,)), lambda *_: None)
+            hosted.ports["main"] = self.company.join(hosted, spec)
 
     def leaves(self, name: str, linger: int = 0) -> None:
-        self.company.leave(self.chairs.pop(name).ports["main"], linger)
+        self.company.leave(self.all_hosted.pop(name).ports["main"], linger)
 
     def told(self, name: str, agreed: bool = True) -> None:
-        self.company.told(self.chairs[name].ports["main"], agreed)
+        self.company.told(self.all_hosted[name].ports["main"], agreed)
 
     def reopens(self, name: str) -> None:
-        port = self.chairs[name].ports["main"]
+        port = self.all_hosted[name].ports["main"]
         self.company.doubt(port, self.clock.now)
         self.leaves(name)
         self.joins(name)
@@ -141,13 +141,13 @@ class Rig:
         """How each goes: by its own, riding, or waiting."""
         return {
             name: ("rides" if port.rides else "waits") if isinstance(port, Ride) else "own"
-            for name, chair in self.chairs.items()
-            for port in chair.ports.values()
+            for name, hosted in self.all_hosted.items()
+            for port in hosted.ports.values()
         }
 
     def hears(self, name: str) -> list[Event]:
         """What the core of a rider hears."""
-        return [event for _, event in self.chairs[name].ports["main"].receive()]
+        return [event for _, event in self.all_hosted[name].ports["main"].receive()]
 
     def shared(self, *names: str) -> None:
         """All ride, and have heard of it; the first has probed."""
@@ -178,10 +178,10 @@ def test_one_probes_and_the_others_wait_without_a_socket(rig: Rig) -> None:
 
 def test_where_the_broker_agrees_all_ride_on_one_connection_once_it_stands(rig: Rig) -> None:
     rig.joins("a", "b")
-    rig.chairs["b"].ports["main"].send([Send([b"PING"])], 0)
+    rig.all_hosted["b"].ports["main"].send([Send([b"PING"])], 0)
     rig.told("a")
     assert rig.ways() == {"a": "waits", "b": "waits"} and len(rig.opens.open) == 1, "the own one is still open"
-    rig.chairs["a"].ports["main"].send([Send([b"REGISTER"])], 0)
+    rig.all_hosted["a"].ports["main"].send([Send([b"REGISTER"])], 0)
     rig.joins("c")
     rig.up()
     assert rig.ways() == {"a": "rides", "b": "rides", "c": "rides"} and rig.opens.open == []
@@ -196,12 +196,13 @@ def test_where_the_broker_agrees_all_ride_on_one_connection_once_it_stands(rig: 
 
 def test_where_it_does_not_agree_everybody_has_a_connection_of_its_own(rig: Rig) -> None:
     rig.joins("a", "b")
-    rig.chairs["b"].ports["main"].send([Send([b"PING"])], 0)
+    rig.all_hosted["b"].ports["main"].send([Send([b"PING"])], 0)
     rig.told("a", False)
     rig.joins("c")
     assert rig.ways() == {"a": "own", "b": "own", "c": "own"} and not rig.opens.carriers
     assert (
-        list(rig.chairs["b"].ports["main"].outbox) == [[b"PING"]] and rig.chairs["b"].ports["main"] in rig.opens.looked
+        list(rig.all_hosted["b"].ports["main"].outbox) == [[b"PING"]]
+        and rig.all_hosted["b"].ports["main"] in rig.opens.looked
     )
     rig.told("c", False)
     rig.reopens("c")
@@ -249,14 +250,14 @@ def test_when_the_probers_connection_ended_meanwhile_nothing_goes_over_the_other
 
 def test_the_end_of_the_shared_connection_is_told_to_all_and_one_probes(rig: Rig) -> None:
     rig.shared("a", "b", "c")
-    rig.chairs["c"].ports["main"].send([Send([b"lost"])], 0)
-    rides = {name: chair.ports["main"] for name, chair in rig.chairs.items()}
+    rig.all_hosted["c"].ports["main"].send([Send([b"lost"])], 0)
+    rides = {name: hosted.ports["main"] for name, hosted in rig.all_hosted.items()}
     carrier = rig.carrier
     rig.company.down()
     assert carrier.closed and sorted(rig.ways().values()) == ["own", "waits", "waits"]
     for ride in rides.values():
         assert [event for _, event in ride.receive()] == [Disconnected()] and ride in rig.opens.looked
-    assert not rig.chairs["c"].ports["main"].outbox
+    assert not rig.all_hosted["c"].ports["main"].outbox
     (prober,) = [name for name, way in rig.ways().items() if way == "own"]
     rig.told(prober, False)
     assert set(rig.ways().values()) == {"own"}, "what came back may be an original"
@@ -264,7 +265,7 @@ def test_the_end_of_the_shared_connection_is_told_to_all_and_one_probes(rig: Rig
 
 def test_one_that_leaves_says_so_and_the_last_one_closes_the_connection(rig: Rig) -> None:
     rig.shared("a", "b")
-    rig.chairs["a"].ports["main"].send([Send([b"goodbye"])], 0)
+    rig.all_hosted["a"].ports["main"].send([Send([b"goodbye"])], 0)
     rig.leaves("a", 100)
     assert rig.carrier.way == [[b"a", b"goodbye"], [b"a"]]
     carrier = rig.carrier
@@ -298,7 +299,7 @@ def test_where_nobody_hears_anything_the_connection_is_given_up(rig: Rig) -> Non
     rig.shared("a", "b", "c")
     rig.clock.now = 106.0
     rig.carrier.heard = 102.0
-    other = rig.chairs["b"].ports["main"]
+    other = rig.all_hosted["b"].ports["main"]
     carrier = rig.carrier
     rig.reopens("a")
     assert carrier.closed and sorted(rig.ways().values()) == ["own", "waits", "waits"]
@@ -318,7 +319,7 @@ def test_a_connection_that_does_not_come_is_given_up_after_a_while(rig: Rig) -> 
 
 def test_two_of_one_name_do_not_share_it(rig: Rig) -> None:
     rig.joins("a", "b")
-    first = rig.chairs["b"]
+    first = rig.all_hosted["b"]
     rig.joins("b")
     assert rig.ways() == {"a": "own", "b": "own"} and isinstance(first.ports["main"], Ride)
     rig.told("b")
@@ -346,7 +347,7 @@ def test_whatever_happens_somebody_probes_or_nobody_waits(clock: Clock) -> None:
         rig, names = Rig(clock), count()
         for _ in range(60):
             clock.now += random.random() * 3
-            name = random.choice(list(rig.chairs)) if rig.chairs else ""
+            name = random.choice(list(rig.all_hosted)) if rig.all_hosted else ""
             carrier: Any = rig.company.carrier
             match random.randrange(8):
                 case 0 | 1:
@@ -363,7 +364,7 @@ def test_whatever_happens_somebody_probes_or_nobody_waits(clock: Clock) -> None:
                     rig.reopens(name)
             ways = list(rig.ways().values())
             carrier = rig.company.carrier
-            assert rig.company.empty == (not rig.chairs)
+            assert rig.company.empty == (not rig.all_hosted)
             if carrier is None:
                 assert "rides" not in ways and ("waits" not in ways or "own" in ways)
                 assert len(rig.opens.open) == ways.count("own")

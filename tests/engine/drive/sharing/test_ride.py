@@ -17,8 +17,8 @@ SPEC = Socket("dealer", connect=("tcp://there:1",), routing_id=b"w", shares=True
 
 @pytest.fixture
 def ride() -> Ride:
-    chair = HostedCore("worker", Seat(Probe(), (SPEC,)), lambda key, ok, result: None)
-    return Ride(chair, SPEC, deque())
+    hosted = HostedCore("worker", Seat(Probe(), (SPEC,)), lambda key, ok, result: None)
+    return Ride(hosted, SPEC, deque())
 
 
 def test_what_is_sent_before_there_is_a_connection_waits_for_it(ride: Ride) -> None:
@@ -42,7 +42,7 @@ def test_while_it_is_held_nothing_passes(ride: Ride) -> None:
     ride.arrived += [[b"a"], [b"b"]]
     assert ride.receive() == [] and ride.send([Send([b"1"])], 0) == (1, ()) and not ride.flushes() and way == []
     ride.held = False
-    assert ride.receive() == [(ride.chair, Connected()), (ride.chair, Received([[b"a"], [b"b"]]))]
+    assert ride.receive() == [(ride.hosted, Connected()), (ride.hosted, Received([[b"a"], [b"b"]]))]
     assert ride.receive() == []
     assert ride.send([Send([b"2"])], 0) == (1, ()) and way == [], "behind what waits"
     assert ride.flushes() and way == [[b"w", b"1"], [b"w", b"2"]]

@@ -15,7 +15,7 @@ from engine.protocols.conversation import broker as module
 from engine.protocols.conversation import header, messages
 from engine.protocols.conversation.beats import Sent
 from engine.protocols.conversation.broker import Broker
-from engine.protocols.conversation.desk import FRONTEND
+from engine.protocols.conversation.jobfrontend import FRONTEND
 from engine.protocols.conversation.links import STREAM
 from engine.protocols.conversation.machine import SEEN, Sv
 from engine.protocols.conversation.options import Options

@@ -1,4 +1,4 @@
-"""A conversation's broker with a store: on the desk, where the store answers when the test says so, and in storms."""
+"""A conversation's broker with a store: on the job frontend, whose store answers when the test says, and in storms."""
 
 from __future__ import annotations
 

@@ -29,7 +29,6 @@ from engine.parts.orders import Leave
 from engine.protocols.conversation import explain as module
 from engine.protocols.conversation import frontend, header, messages
 from engine.protocols.conversation.client import Client
-from engine.protocols.conversation.desk import FRONTEND
 from engine.protocols.conversation.explain import EXPLAIN, PART, decode, state_maps
 from engine.protocols.conversation.frontend import (
     Accepted,
@@ -45,6 +44,7 @@ from engine.protocols.conversation.frontend import (
     Submit,
     TaskEnded,
 )
+from engine.protocols.conversation.jobfrontend import FRONTEND
 from engine.protocols.conversation.links import STREAM
 from engine.protocols.conversation.machine import JOB as JOB_MACHINE
 from engine.protocols.conversation.machine import SEEN, WORKER, Cl, Does, Link, On, Sv

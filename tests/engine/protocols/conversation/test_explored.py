@@ -12,7 +12,7 @@ from tests.helpers.conversation import array
 
 def test_what_the_table_says_is_right_and_anything_else_is_told() -> None:
     broker = Broker(Options())
-    jobs = broker.desk.jobs
+    jobs = broker.jobfrontend.jobs
     mark = EXPLORED.mark(broker, 0.0)
     one, two = (jobs.add(array("echo"), 1, b"client", ref, 0.0) for ref in (1, 2))
     jobs.next(1, 1)
@@ -29,7 +29,7 @@ def test_what_the_table_says_is_right_and_anything_else_is_told() -> None:
 
 def test_a_job_is_forgotten_at_its_end() -> None:
     broker = Broker(Options())
-    jobs = broker.desk.jobs
+    jobs = broker.jobfrontend.jobs
     jobs.add(array(":ping"), 1, b"client", 1, 0.0)
     task = jobs.next(1, 1)
     mark = EXPLORED.mark(broker, 0.0)

@@ -6,7 +6,7 @@ from engine.core import CLIENTS, MAIN, WORKERS, Socket
 from engine.protocols.conversation import SYSTEM
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
-from engine.protocols.conversation.desk import FRONTEND, OPEN
+from engine.protocols.conversation.jobfrontend import FRONTEND, OPEN
 from engine.protocols.conversation.links import STREAM
 from engine.protocols.conversation.options import Options
 from engine.protocols.conversation.worker import Worker

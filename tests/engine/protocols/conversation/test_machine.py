@@ -15,8 +15,8 @@ from engine.parts.orders import Drain, Expire, Leave, Slow, Throttle, Withdraw
 from engine.protocols.conversation import frontend, header
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
-from engine.protocols.conversation.desk import FRONTEND
 from engine.protocols.conversation.frontend import CancelJob, Hold, Release, StopWorkers, Submit, TaskEnded
+from engine.protocols.conversation.jobfrontend import FRONTEND
 from engine.protocols.conversation.links import STREAM
 from engine.protocols.conversation.machine import JOB, LINK, SEEN, WORKER, Cl, On, Sv, visits
 from engine.protocols.conversation.messages import STATUS

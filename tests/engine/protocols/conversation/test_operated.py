@@ -45,7 +45,7 @@ def test_a_pause_and_a_rate_hold_up_what_waits() -> None:
     it.now = it.broker.wake_at()
     it.event("broker", Woken())
     assert given(it) == ["1/2"]
-    assert order(it, Throttle(None)) == ["1/3"] and it.broker.desk.jobs.valve is None
+    assert order(it, Throttle(None)) == ["1/3"] and it.broker.jobfrontend.jobs.valve is None
 
 
 def test_the_limit_of_one_client_lets_the_jobs_of_others_pass() -> None:

@@ -13,10 +13,10 @@ import pytest
 
 from engine.core import Ordered
 from engine.parts.orders import Leave, StopRun
-from engine.protocols.diskqueue.conduct import TAKEN, TOUCHED
 from engine.protocols.diskqueue.config import IDLE_MOST, DriverConfig
 from engine.protocols.diskqueue.driver import Driver
 from engine.protocols.diskqueue.operations import Done, List
+from engine.protocols.diskqueue.queueviolations import TAKEN, TOUCHED
 from engine.sim.disk import SimDisk
 from engine.sim.driver import Fate, SimDriver, config
 from engine.sim.recovery import SimRecovery

@@ -111,7 +111,7 @@ def test_a_fallback_that_stands_by_names_the_primary_and_changes_nothing() -> No
     assert moved == f"w DISCONNECTERROR code=301 endpoint={at}" and asks.startswith("peer BROKERSTATE state=passive")
     assert it.client() == ["frontend c DISCONNECTERROR code=301 endpoint=tcp://127.0.0.1:6817"]
     assert it.told(names.NEEDBROKER, {"identity": "w"}, peer="w") == [f"w CHANGEBROKER code=301 endpoint={at}"]
-    assert it.core.snapshot(it.now).workers == () and not it.core.service.desk.members
+    assert it.core.snapshot(it.now).workers == () and not it.core.service.dispatcher.members
     it.ordered(Publish(9))
     assert it.notes[-1] == ("warn", "the configuration comes from the broker that serves")
 
@@ -158,7 +158,7 @@ def test_a_takeover_keeps_the_wait_queue_and_waits_for_its_workers() -> None:
         stage.do("say f1 PING time=now config_version=1")
         stage.do("wait 0.5")
         core = stage.world.core("fallback")
-        assert core.serving and core.service.ledger.sent == 1 and core.service.desk.in_flight.held(b"p1") == 1
+        assert core.serving and core.service.ledger.sent == 1 and core.service.dispatcher.in_flight.held(b"p1") == 1
         stage.world.crash("p1")
         one = One(core, stage.world.now)
         extra: dict[str, Any] = {"holding": [b"7131.6f6e65"]} if holds else {}
@@ -175,7 +175,7 @@ def test_after_a_takeover_each_request_has_its_owner_again_or_is_withdrawn(back:
     stage.do("wait 1")
     stage.do("say q1 CHECKCONFIG config_type=json")
     stage.do("say q1 WORKREQUEST work_request_identifier=one service=nobody")
-    assert stage.world.core("fallback").service.desk.owners.queued(b"q1") == 1
+    assert stage.world.core("fallback").service.dispatcher.owners.queued(b"q1") == 1
     stage.do("kill primary")
     stage.do("kill q1")
     stage.do("wait 2.6")

@@ -1,4 +1,4 @@
-"""A broker of seed 004 with a store (O31), on the desk and in virtual time: what it accepts ends once, whoever dies."""
+"""A broker of seed 004 with a store (O31), on the dispatcher and in virtual time: what it accepts ends once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.parts.orders import Slow, Withdraw
 from engine.parts.store import Revive
 from engine.protocols.negotiated import SYSTEM, Options, names
 from engine.protocols.negotiated import messages as wire
-from engine.protocols.negotiated.desk import MAX_ASKED
+from engine.protocols.negotiated.dispatcher import MAX_ASKED
 from engine.sim.world import World
 from tests.helpers.examples import examples
 from tests.helpers.negotiated import HERE, One, counters
@@ -159,7 +159,9 @@ def test_services_that_nobody_offers_have_their_bound() -> None:
         while back.asked:
             back.stored()
     assert counters(back)["denied"] == 1
-    back.core.service.desk.queues |= {f"more-{n}": back.core.service.desk.queues["made-up-0"] for n in range(MAX_ASKED)}
+    back.core.service.dispatcher.queues |= {
+        f"more-{n}": back.core.service.dispatcher.queues["made-up-0"] for n in range(MAX_ASKED)
+    }
     back.core.check = lambda: None  # queues of no requests are not right
     back.client("d")
     assert "code=429" in back.ask(ONE, "strange", peer="d")[0]

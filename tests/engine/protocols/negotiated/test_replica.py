@@ -12,7 +12,7 @@ from engine.parts.limits import MAX_FRAME, MAX_ID, MAX_ROUTING_ID
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import replica
 from engine.protocols.negotiated.config import Config
-from engine.protocols.negotiated.desk import Desk, Op
+from engine.protocols.negotiated.dispatcher import Dispatcher, Op
 from tests.helpers.examples import examples
 
 CONFIG = Config(1, 1.0, 30.0, ())
@@ -28,56 +28,57 @@ steps = st.lists(
 )
 
 
-def state(desk: Desk, kept: frozenset[bytes] = frozenset()) -> Any:
-    """All of a desk that a fallback must have; ``kept``: workers whose place among the ready ones is not told."""
-    workers = {key: (member.services, member.slots, member.free) for key, member in desk.members.items()}
-    held = {key: [(task.key, task.attempt) for task in desk.in_flight.of(key)] for key in desk.members}
+def state(dispatcher: Dispatcher, kept: frozenset[bytes] = frozenset()) -> Any:
+    """All of a dispatcher that a fallback must have; ``kept``: workers whose place among the ready ones is not told."""
+    workers = {key: (member.services, member.slots, member.free) for key, member in dispatcher.members.items()}
+    held = {key: [(task.key, task.attempt) for task in dispatcher.in_flight.of(key)] for key in dispatcher.members}
     queues = {
         name: (
             [(task.key, task.attempt, task.message) for task in (*queue.suspects.waiting, *queue.backlog)],
             [key for key in queue.ready if key not in kept],
             queue.held,
         )
-        for name, queue in desk.queues.items()
+        for name, queue in dispatcher.queues.items()
     }
     owners = {
-        client: (set(owner.tasks), owner.waiting, owner.size, owner.services) for client, owner in desk.owners.items()
+        client: (set(owner.tasks), owner.waiting, owner.size, owner.services)
+        for client, owner in dispatcher.owners.items()
     }
     return workers, held, queues, owners
 
 
-def step(desk: Desk, act: str, a: int, b: int, serial: int) -> None:
+def step(dispatcher: Dispatcher, act: str, a: int, b: int, serial: int) -> None:
     key = b"w%d" % a
-    member = desk.members.get(key)
+    member = dispatcher.members.get(key)
     match act:
         case "join":
-            desk.join(key, SERVICES[: 1 + b % 3], max(1 + b, desk.in_flight.held(key)), 0.0)
+            dispatcher.join(key, SERVICES[: 1 + b % 3], max(1 + b, dispatcher.in_flight.held(key)), 0.0)
         case "leave" if member is not None:
-            for task in reversed(desk.leave(key, 2.0)):
-                desk.requeue(task) if task.attempt < 3 else desk.end(task)
+            for task in reversed(dispatcher.leave(key, 2.0)):
+                dispatcher.requeue(task) if task.attempt < 3 else dispatcher.end(task)
         case "unreachable" if member is not None:
-            for task in reversed(desk.leave(key, 2.0)):
-                desk.undelivered(task)
-                desk.requeue(task)
+            for task in reversed(dispatcher.leave(key, 2.0)):
+                dispatcher.undelivered(task)
+                dispatcher.requeue(task)
         case "give up":
-            for name in list(desk.unoffered):
-                desk.give_up(name, 9.0)
+            for name in list(dispatcher.unoffered):
+                dispatcher.give_up(name, 9.0)
         case "accept":
-            desk.accept(Task((b"c%d" % b, b"%d" % serial), SERVICES[a % 3], [b"body" * b], 0.0))
-        case "give" if SERVICES[a % 3] in desk.queues:
-            desk.give_suspects([name for name in SERVICES if name in desk.queues][: 1 + b % 3], 1.0)
-            desk.give(desk.queues[SERVICES[a % 3]], 1.0)
-        case "reply" | "back" if member is not None and desk.in_flight.held(key):
-            held = list(desk.in_flight.of(key))
+            dispatcher.accept(Task((b"c%d" % b, b"%d" % serial), SERVICES[a % 3], [b"body" * b], 0.0))
+        case "give" if SERVICES[a % 3] in dispatcher.queues:
+            dispatcher.give_suspects([name for name in SERVICES if name in dispatcher.queues][: 1 + b % 3], 1.0)
+            dispatcher.give(dispatcher.queues[SERVICES[a % 3]], 1.0)
+        case "reply" | "back" if member is not None and dispatcher.in_flight.held(key):
+            held = list(dispatcher.in_flight.of(key))
             task = held[b % len(held)]
-            desk.take(key, task.key)
-            desk.end(task) if act == "reply" else desk.requeue(task)
+            dispatcher.take(key, task.key)
+            dispatcher.end(task) if act == "reply" else dispatcher.requeue(task)
         case "withdraw":
-            desk.withdraw([b"c%d" % a, b"c%d" % b])
+            dispatcher.withdraw([b"c%d" % a, b"c%d" % b])
 
 
-def followed(desk: Desk, bodies: list[bytes], copy: Desk | None = None) -> Desk:
-    copy = Desk() if copy is None else copy
+def followed(dispatcher: Dispatcher, bodies: list[bytes], copy: Dispatcher | None = None) -> Dispatcher:
+    copy = Dispatcher() if copy is None else copy
     for body in bodies:
         ops = replica.decode(body)
         assert ops is not None
@@ -90,20 +91,20 @@ def followed(desk: Desk, bodies: list[bytes], copy: Desk | None = None) -> Desk:
 @examples(150, derandomize=True, database=None)
 @given(steps, steps)
 def test_a_desk_that_is_told_the_same_is_the_same(before: list[Step], after: list[Step]) -> None:
-    """Begun at any moment with the whole desk, followed from then on."""
-    desk = Desk()
+    """Begun at any moment with the whole dispatcher, followed from then on."""
+    dispatcher = Dispatcher()
     for i, (act, a, b) in enumerate(before):
-        step(desk, act, a, b, i)
-    copy = followed(desk, list(replica.encode(replica.whole(desk, CONFIG))))
-    assert state(copy)[:2] == state(desk)[:2]
-    desk.log = []
+        step(dispatcher, act, a, b, i)
+    copy = followed(dispatcher, list(replica.encode(replica.whole(dispatcher, CONFIG))))
+    assert state(copy)[:2] == state(dispatcher)[:2]
+    dispatcher.log = []
     for i, (act, a, b) in enumerate(after):
-        step(desk, act, a, b, len(before) + i)
-        desk.check()
-    followed(desk, list(replica.encode(desk.log)), copy)
+        step(dispatcher, act, a, b, len(before) + i)
+        dispatcher.check()
+    followed(dispatcher, list(replica.encode(dispatcher.log)), copy)
     empty: Any = ([], [], 0)
-    kept = frozenset(key for queue in desk.queues.values() for key in queue.suspects.kept)
-    wanted, got = state(desk), state(copy, kept)
+    kept = frozenset(key for queue in dispatcher.queues.values() for key in queue.suspects.kept)
+    wanted, got = state(dispatcher), state(copy, kept)
     assert got[:2] == wanted[:2]
     for name in SERVICES:  # a service without anything is not worth telling
         assert got[2].get(name, empty) == wanted[2].get(name, empty), name
@@ -171,26 +172,26 @@ def test_what_are_no_changes_is_none(body: bytes) -> None:
     ],
 )
 def test_a_change_that_does_not_fit_is_not_made(op: Op) -> None:
-    desk = Desk()
-    desk.join(b"a", ("x",), 2, 0.0)
-    desk.join(b"b", ("x",), 1, 0.0)
-    desk.members[b"b"].draining = True
-    desk.drain(b"b")
+    dispatcher = Dispatcher()
+    dispatcher.join(b"a", ("x",), 2, 0.0)
+    dispatcher.join(b"b", ("x",), 1, 0.0)
+    dispatcher.members[b"b"].draining = True
+    dispatcher.drain(b"b")
     for i in (b"1", b"2", b"3"):
-        desk.accept(Task((b"c", i), "x", [b""], 0.0))
-    desk.give(desk.queues["x"], 0.0)
-    desk.give(desk.queues["x"], 0.0)
-    before = state(desk)
-    assert not replica.follow(desk, op, 1.0)
-    assert state(desk) == before
-    desk.check()
+        dispatcher.accept(Task((b"c", i), "x", [b""], 0.0))
+    dispatcher.give(dispatcher.queues["x"], 0.0)
+    dispatcher.give(dispatcher.queues["x"], 0.0)
+    before = state(dispatcher)
+    assert not replica.follow(dispatcher, op, 1.0)
+    assert state(dispatcher) == before
+    dispatcher.check()
 
 
 def test_too_many_bytes_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replica, "MAX_HELD", 10)
-    desk = Desk()
-    assert replica.follow(desk, ["a", b"c", b"1", "x", b"x" * 10, 0], 0.0)
-    assert not replica.follow(desk, ["a", b"c", b"2", "x", b"x", 0], 0.0)
+    dispatcher = Dispatcher()
+    assert replica.follow(dispatcher, ["a", b"c", b"1", "x", b"x" * 10, 0], 0.0)
+    assert not replica.follow(dispatcher, ["a", b"c", b"2", "x", b"x", 0], 0.0)
 
 
 def test_withdrawals_are_sent_within_bounds() -> None:

@@ -9,7 +9,7 @@ import pytest
 from engine.core import NEVER, Paused, Unsent
 from engine.parts import limits
 from engine.parts.orders import Drain
-from engine.protocols.negotiated import desk as desk_module
+from engine.protocols.negotiated import dispatcher as dispatcher_module
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated import service as module
@@ -250,7 +250,7 @@ def test_goodbye_twice_is_once() -> None:
 
 
 def test_bodies_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk_module, "MAX_HELD", 10)
+    monkeypatch.setattr(dispatcher_module, "MAX_HELD", 10)
     it = busy("w")
 
     def ask(task_id: bytes, size: int) -> list[str]:

@@ -10,7 +10,7 @@ from engine.core import NEVER, Paused, Received, Unsent
 from engine.parts.orders import Withdraw
 from engine.protocols.negotiated import Options, names, owners
 from engine.protocols.negotiated import messages as wire
-from engine.protocols.negotiated.desk import MAX_ASKED
+from engine.protocols.negotiated.dispatcher import MAX_ASKED
 from engine.protocols.negotiated.tasks import UNOFFERED
 from tests.helpers.negotiated import One, books, busy, counters, given
 
@@ -47,7 +47,7 @@ def test_services_that_many_clients_make_up_keep_no_worker_out() -> None:
         wanted += [request(f"c{i}", b"more-%d" % j, f"of-{i}-{j}") for j in range(64)]
         it.core.handle(Received(wanted, "frontend"), it.now)
         it.core.check()
-    assert len(it.core.service.desk.queues) == MAX_ASKED
+    assert len(it.core.service.dispatcher.queues) == MAX_ASKED
     services = " ".join(f"own-{i}" for i in range(32))
     assert it.ready("w", services) == ["w READYOK"]
     asked = it.ask(b"1", "own-7")
@@ -83,9 +83,10 @@ def test_what_a_client_asked_for_is_withdrawn_when_it_is_silent() -> None:
     it.ask(b"4", peer="d")
     assert it.at(103.0) == []
     assert it.notes == [("warn", "2 requests that waited are withdrawn, for their clients are silent")]
-    assert books(it) == (4, 0, {"withdrawn": 2}, 1, 1) and set(it.core.service.desk.queues) == {"ping", "data"} - {
-        "data"
-    }
+    assert books(it) == (4, 0, {"withdrawn": 2}, 1, 1) and set(it.core.service.dispatcher.queues) == {
+        "ping",
+        "data",
+    } - {"data"}
     answer, next_one = it.reply("w", b"1")
     assert answer == "frontend c WORKREPLY work_request_identifier=1" and next_one.startswith("w WORKREQUEST")
     assert books(it) == (4, 1, {"withdrawn": 2}, 1, 0)
@@ -99,7 +100,7 @@ def test_what_comes_back_from_a_worker_has_no_owner_any_more() -> None:
         it.told(names.PING, {"time": at, "config_version": 1}, peer="w")
     assert counters(it)["clients expired"] == 1 and books(it) == (1, 0, {}, 1, 0)
     assert it.ready("w") == ["w READYOK"]
-    assert books(it) == (1, 0, {"withdrawn": 1}, 0, 0) and it.core.service.desk.owners.queued(b"c") == 0
+    assert books(it) == (1, 0, {"withdrawn": 1}, 0, 0) and it.core.service.dispatcher.owners.queued(b"c") == 0
 
 
 def test_a_client_that_is_back_asks_again_and_is_answered_once() -> None:
@@ -125,7 +126,7 @@ def test_an_operator_sees_and_withdraws_what_waits_of_a_client() -> None:
         f"frontend c DISCONNECTERROR code=403 work_request_identifier={i}" for i in (1, 2)
     ]
     assert it.notes == [("info", "2 requests that waited are withdrawn")]
-    assert books(it) == (2, 0, {"withdrawn": 2}, 0, 0) and not it.core.service.desk.queues
+    assert books(it) == (2, 0, {"withdrawn": 2}, 0, 0) and not it.core.service.dispatcher.queues
     it.ordered(Withdraw(b"c"))
     assert it.notes[-1] == ("warn", "no request of this client waits")
 
@@ -173,7 +174,7 @@ def test_a_request_for_a_service_that_nobody_offers_is_told_503_when_patience_en
     assert books(it) == (3, 0, {UNOFFERED: 2}, 0, 1), "each has its own patience"
     assert passes(it, PATIENCE, "w") == [told("3", "pinf")]
     assert books(it) == (3, 0, {UNOFFERED: 3}, 0, 0) and counters(it)[UNOFFERED] == 3
-    assert "pinf" not in it.core.service.desk.queues and it.core.service._vain_at == NEVER
+    assert "pinf" not in it.core.service.dispatcher.queues and it.core.service._vain_at == NEVER
 
 
 def test_patience_begins_when_the_last_worker_that_offered_it_is_gone() -> None:
@@ -277,7 +278,7 @@ def test_what_was_given_before_the_one_that_comes_back_was_delivered() -> None:
     for task_id in (b"1", b"2", b"3"):
         assert it.ask(task_id) == [given("w", task_id)]
     assert unsent(it, given("w", b"2")) == []
-    attempts = {task.key[1]: task.attempt for task in it.core.service.desk.tasks.values()}
+    attempts = {task.key[1]: task.attempt for task in it.core.service.dispatcher.tasks.values()}
     assert attempts == {b"1": 1, b"2": 0, b"3": 0} and counters(it)["redelivered"] == 1
     assert unsent(it, given("w", b"3")) == [] and books(it) == (3, 0, {}, 0, 3)
     it.core.check()

@@ -24,7 +24,7 @@ from engine.core import (
 from engine.parts.orders import Drain, Inspect, Leave
 from engine.parts.view import BrokerLeg, WorkerRow
 from engine.protocols.pingpong import broker as module
-from engine.protocols.pingpong import desk
+from engine.protocols.pingpong import frontend
 from engine.protocols.pingpong.broker import Broker
 from engine.protocols.pingpong.messages import EXIT, PING, PONG, READY
 from engine.protocols.pingpong.options import Options
@@ -79,7 +79,7 @@ def with_workers(*keys: bytes, options: Options | None = None) -> Broker:
 
 
 def test_jobs_are_bounded_in_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "MAX_HELD", 10)
+    monkeypatch.setattr(frontend, "MAX_HELD", 10)
     broker = with_workers(b"w")
     assert ask(broker, 1, b"x" * 6) == [give(b"w", b"x" * 6)]
     assert ask(broker, 2, b"y" * 5) == [tell(2, b"FULL", b"the backlog is full")]

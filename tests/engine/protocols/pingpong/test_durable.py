@@ -1,4 +1,4 @@
-"""A ping-pong broker with a store, on the desk and in virtual time: what it accepts ends once, whoever dies."""
+"""A ping-pong broker with a store, on the frontend and in virtual time: what it accepts ends once, whoever dies."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from engine.parts.explain import Decoded, Direction, Role
 from engine.parts.orders import Drain, Expire, Leave, Requeue, Slow, Undrain
 from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
-from engine.protocols.pingpong.desk import FRONTEND
 from engine.protocols.pingpong.durable import Durable
 from engine.protocols.pingpong.explain import EXPLAIN, decode, state_maps
+from engine.protocols.pingpong.frontend import FRONTEND
 from engine.protocols.pingpong.messages import EXIT, PING, PONG, READY, data_job
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.table import LOST_KEPT

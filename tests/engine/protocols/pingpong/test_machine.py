@@ -11,7 +11,7 @@ from engine.parts.machine import Machine
 from engine.parts.orders import Drain, Expire, Leave, Requeue, Slow, Throttle, Undrain
 from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
-from engine.protocols.pingpong.desk import FRONTEND
+from engine.protocols.pingpong.frontend import FRONTEND
 from engine.protocols.pingpong.machine import LINK, SEEN, WORKER
 from engine.protocols.pingpong.messages import EXIT, PING, PONG, READY
 from engine.protocols.pingpong.options import Options

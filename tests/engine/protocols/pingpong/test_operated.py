@@ -8,7 +8,7 @@ from engine.core import NEVER, Command, Note, Ordered, Received, Send, Started, 
 from engine.parts.orders import Drain, Expire, Requeue, StopRun, Throttle, Undrain
 from engine.parts.valve import ALL
 from engine.protocols.pingpong.broker import Broker
-from engine.protocols.pingpong.desk import FRONTEND
+from engine.protocols.pingpong.frontend import FRONTEND
 from engine.protocols.pingpong.messages import EXIT, PING, PONG, READY
 from engine.protocols.pingpong.operated import BACKEND
 from engine.protocols.pingpong.options import Options

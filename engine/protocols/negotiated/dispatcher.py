@@ -5,8 +5,8 @@
 - A task has its client as owner (``owners``), and what waits of a client is withdrawn with it.
 - A queue is there while somebody offers its service or a task is for it.
 - A task that was given and came back is a suspect of its service: it goes before the backlog, to a worker alone.
-- Every change is one call here, and each is noted in ``log`` while somebody asks for it. A second desk that is told
-  the same calls in the same order is the same desk: that is how a fallback is kept up to date.
+- Every change is one call here, and each is noted in ``log`` while somebody asks for it. A second dispatcher that
+  is told the same calls in the same order is the same: that is how a fallback is kept up to date.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ MAX_ASKED = 1024  # services that nobody offers, but that clients ask for
 NAMED = 1024  # clients in one change
 
 
-class Desk:
-    """``queued`` counts the tasks in all backlogs; ``tasks`` finds every one of the desk by its key."""
+class Dispatcher:
+    """``queued`` counts the tasks in all backlogs; ``tasks`` finds every one of the dispatcher by its key."""
 
     def __init__(self) -> None:
         self.members: dict[bytes, Member] = {}
@@ -349,7 +349,7 @@ class Desk:
             member.state = after
 
     def walked(self) -> Walked:
-        """How often each row was gone through since this desk is served from."""
+        """How often each row was gone through since this dispatcher is served from."""
         return self._walk.walked()
 
     def _walk_anew(self) -> None:
@@ -392,7 +392,7 @@ class Desk:
         assert all(task.worker in self.members for task in self.in_flight.all())
 
     def check_suspects(self) -> None:
-        """The same of what a desk that is not served from does not know: who is kept for which suspects."""
+        """The same of what a dispatcher that is not served from does not know: who is kept for which suspects."""
         for name, queue in self.queues.items():
             queue.suspects.check(queue.ready, self._is_empty)
             assert name in self.suspected or not queue.suspects.waiting, "suspects are forgotten"

@@ -8,17 +8,17 @@ from engine.core import Command, Note, Ordered, Received, Send
 from engine.parts.orders import Withdraw
 from engine.parts.view import BrokerLeg
 from engine.parts.violations import Violations
-from engine.protocols.conversation import desk as module
 from engine.protocols.conversation import frontend, jobs
-from engine.protocols.conversation.desk import ELSEWHERE, FRONTEND, OPEN, Desk
+from engine.protocols.conversation import jobfrontend as module
 from engine.protocols.conversation.frontend import CancelJob, Hold, ListJobs, Refusal, Release, StopWorkers, Submit
+from engine.protocols.conversation.jobfrontend import ELSEWHERE, FRONTEND, OPEN, JobFrontend
 from engine.protocols.conversation.messages import Update
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import Bench, answer_in_words, array
 
 
-def make(backlog: int = 100) -> Desk:
-    return Desk(Options(max_backlog=backlog), Violations())
+def make(backlog: int = 100) -> JobFrontend:
+    return JobFrontend(Options(max_backlog=backlog), Violations())
 
 
 def told(out: list[Command]) -> list[str]:
@@ -36,35 +36,35 @@ def test_a_submission_is_taken_whole_or_refused_whole() -> None:
 
 def test_jobs_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_JOBS", 1)
-    desk = make()
+    jobfrontend = make()
     out: list[Command] = []
-    desk.take(b"c", 1, Submit(array("echo")), 1.0, out)
-    desk.take(b"c", 2, Submit(array("echo")), 1.0, out)
+    jobfrontend.take(b"c", 1, Submit(array("echo")), 1.0, out)
+    jobfrontend.take(b"c", 2, Submit(array("echo")), 1.0, out)
     assert told(out) == ["[1] accepted 1", "[2] refused: full"]
 
 
 def test_jobs_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_HELD", 100)
     monkeypatch.setattr(jobs, "HISTORY", 0)
-    desk = make()
+    jobfrontend = make()
     out: list[Command] = []
     for ref, command in ((1, "x" * 50), (2, "y" * 50)):
-        desk.take(b"c", ref, Submit(array(command)), 1.0, out)
-    desk.take(b"c", 3, CancelJob(1), 1.0, out)
-    desk.take(b"c", 4, Submit(array("y" * 50)), 1.0, out)
+        jobfrontend.take(b"c", ref, Submit(array(command)), 1.0, out)
+    jobfrontend.take(b"c", 3, CancelJob(1), 1.0, out)
+    jobfrontend.take(b"c", 4, Submit(array("y" * 50)), 1.0, out)
     assert told(out)[:2] == ["[1] accepted 1", "[2] refused: full"] and told(out)[-1] == "[4] accepted 2"
-    desk.jobs.check()
+    jobfrontend.jobs.check()
 
 
 def test_a_list_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is larger than a frame may be would end the client's connection."""
     monkeypatch.setattr(frontend, "MAX_LIST", 250)
-    desk = make()
+    jobfrontend = make()
     out: list[Command] = []
     for name in ("a", "b", "c"):
-        desk.take(b"c", 1, Submit(array("é" * 50, name=name), follow=False), 1.0, out)
+        jobfrontend.take(b"c", 1, Submit(array("é" * 50, name=name), follow=False), 1.0, out)
     out.clear()
-    desk.take(b"c", 2, ListJobs(), 1.0, out)
+    jobfrontend.take(b"c", 2, ListJobs(), 1.0, out)
     assert told(out) == ["[2] 2 b waiting 1+0+0+0, 3 c waiting 1+0+0+0 and 1 more"]
 
 
@@ -72,13 +72,13 @@ def test_a_list_is_bounded_and_lone_built_in_tasks_that_wait_are_one_row_a_clien
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(frontend, "MAX_LISTED", 2)
-    desk = make()
+    jobfrontend = make()
     out: list[Command] = []
     for command in ("a", ":ping", "b", "c", ":data 7"):
-        desk.take(b"c", 1, Submit(array(command, name=f"n{command}"), follow=False), 1.0, out)
-    desk.take(b"d", 1, Submit(array(":ping"), follow=False), 1.0, out)
+        jobfrontend.take(b"c", 1, Submit(array(command, name=f"n{command}"), follow=False), 1.0, out)
+    jobfrontend.take(b"d", 1, Submit(array(":ping"), follow=False), 1.0, out)
     out.clear()
-    desk.take(b"c", 2, ListJobs(), 1.0, out)
+    jobfrontend.take(b"c", 2, ListJobs(), 1.0, out)
     rows = "3 nb waiting 1+0+0+0, 4 nc waiting 1+0+0+0, 2 c waiting 2+0+0+0, 6 d waiting 1+0+0+0"
     assert told(out) == [f"[2] {rows} and 1 more"]
 
@@ -97,15 +97,15 @@ def test_an_array_of_built_in_tasks_is_accepted_and_ends_like_any_other() -> Non
 
 @pytest.mark.parametrize("client", [b"c", jobs.OPEN_KEY + b"c"])
 def test_every_sixteenth_task_of_a_run_is_timed_under_its_clients_routing_id(client: bytes) -> None:
-    desk = make()
+    jobfrontend = make()
     for ref in (16, 17):
         out: list[Command] = []
-        desk.take(client, ref, Submit(array(":ping")), 1.0, out)
-        task = desk.jobs.next(1, 1)
+        jobfrontend.take(client, ref, Submit(array(":ping")), 1.0, out)
+        task = jobfrontend.jobs.next(1, 1)
         assert task is not None
         task.given, task.worker, task.attempt = 2.0, b"w", 1
-        desk.finished(task, Update(task.job.id, 1, True, "done"), 3.0, out)
-    assert desk.legs.view() == (BrokerLeg(b"c", (16).to_bytes(8, "little"), 1.0, 2.0, 3.0, b"w", 1),)
+        jobfrontend.finished(task, Update(task.job.id, 1, True, "done"), 3.0, out)
+    assert jobfrontend.legs.view() == (BrokerLeg(b"c", (16).to_bytes(8, "little"), 1.0, 2.0, 3.0, b"w", 1),)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_keep_alive_is_answered_with_one() -> None:
 
 
 def test_the_operators_own_notes() -> None:
-    desk = make()
+    jobfrontend = make()
     out: list[Command] = []
     for answer in (
         Refusal(0, "full"),
@@ -132,7 +132,7 @@ def test_the_operators_own_notes() -> None:
         frontend.JobsListed(0, (), 7),
         frontend.TaskEnded(0, 3, 1, True, "done", None),
     ):
-        desk.say(b"", answer, out)
+        jobfrontend.say(b"", answer, out)
     assert out == [
         Note("warn", "refused: full"),
         Note("info", "job 3: so ordered"),
@@ -142,13 +142,13 @@ def test_the_operators_own_notes() -> None:
 
 
 def test_over_the_open_port_a_lone_built_in_task_is_taken_and_answered_there() -> None:
-    desk, out = Desk(Options(max_backlog=10), Violations()), list[Command]()
+    jobfrontend, out = JobFrontend(Options(max_backlog=10), Violations()), list[Command]()
     body = frontend.pack_request(3, Submit(array(":ping")))
-    asked = desk.read([b"c", body], OPEN, 0.0, out)
+    asked = jobfrontend.read([b"c", body], OPEN, 0.0, out)
     assert asked is not None and not out
     client, ref, request = asked
     assert client != b"c" and isinstance(request, Submit)
-    desk.say(client, frontend.TaskEnded(ref, 1, 1, True, "done", None), out)
+    jobfrontend.say(client, frontend.TaskEnded(ref, 1, 1, True, "done", None), out)
     (send,) = out
     assert isinstance(send, Send) and send.socket == OPEN and send.frames[0] == b"c"
 
@@ -160,17 +160,17 @@ def test_over_the_open_port_a_lone_built_in_task_is_taken_and_answered_there() -
 )
 def test_over_the_open_port_everything_else_is_refused_and_counted(request_: frontend.Request) -> None:
     violations = Violations()
-    desk, out = Desk(Options(max_backlog=10), violations), list[Command]()
-    assert desk.read([b"c", frontend.pack_request(3, request_)], OPEN, 0.0, out) is None
+    jobfrontend, out = JobFrontend(Options(max_backlog=10), violations), list[Command]()
+    assert jobfrontend.read([b"c", frontend.pack_request(3, request_)], OPEN, 0.0, out) is None
     (send,) = [command for command in out if isinstance(command, Send)]
     assert send == Send([b"c", frontend.pack_answer(Refusal(3, ELSEWHERE))], OPEN)
-    assert desk.refused == 1 and violations.total == 1
+    assert jobfrontend.refused == 1 and violations.total == 1
 
 
 def test_a_keep_alive_is_answered_where_it_came() -> None:
     for socket in (FRONTEND, OPEN):
         out: list[Command] = []
-        assert Desk(Options(max_backlog=10), Violations()).read([b"c", b""], socket, 0.0, out) is None
+        assert JobFrontend(Options(max_backlog=10), Violations()).read([b"c", b""], socket, 0.0, out) is None
         assert out == [Send([b"c", b""], socket)]
 
 
@@ -257,7 +257,7 @@ def test_over_the_open_port_a_task_takes_one_processor() -> None:
     """A flipped bit asked for 65 processors, and the task waited as long as its client lived."""
     bench = Bench()
     bench.event("broker", Received([[b"c", frontend.pack_request(1, Submit(array(":ping"), 65))]], OPEN))
-    assert books(bench) == (0, 0, {}) and bench.broker.desk.refused == 1
+    assert books(bench) == (0, 0, {}) and bench.broker.jobfrontend.refused == 1
 
 
 def test_what_runs_of_a_client_that_is_gone_ends_but_is_not_given_again() -> None:
@@ -327,7 +327,7 @@ def test_what_is_asked_for_again_is_taken_once_and_answered_with_what_became_of_
 
 
 def test_a_submission_that_comes_twice_is_taken_once() -> None:
-    desk = make()
+    jobfrontend = make()
     out: list[Command] = []
     job = Submit(array("echo", 2), 1, False)
     for ref, submit in (
@@ -337,17 +337,17 @@ def test_a_submission_that_comes_twice_is_taken_once() -> None:
         (1, Submit(array("date"), 1, False)),
         (3, Submit(array(":ping"))),
     ):
-        desk.take(b"c", ref, submit, 1.0, out)
+        jobfrontend.take(b"c", ref, submit, 1.0, out)
     assert told(out) == ["[1] accepted 1", "[1] accepted 1", "[2] accepted 2", "[1] accepted 3"]
-    desk.take(b"c", 3, Submit(array(":ping")), 1.0, out)
-    assert len(told(out)) == 4 and desk.jobs.queued == 6 == desk.ledger.sent and desk.again == 2
+    jobfrontend.take(b"c", 3, Submit(array(":ping")), 1.0, out)
+    assert len(told(out)) == 4 and jobfrontend.jobs.queued == 6 == jobfrontend.ledger.sent and jobfrontend.again == 2
 
 
 def test_numbers_of_the_control_socket_repeat() -> None:
-    desk = make()
+    jobfrontend = make()
     out: list[Command] = []
     for _ in range(2):
-        desk.take(frontend.CONTROL, 1, Submit(array("echo"), 1, False), 1.0, out)
+        jobfrontend.take(frontend.CONTROL, 1, Submit(array("echo"), 1, False), 1.0, out)
     assert told(out) == ["[1] accepted 1", "[1] accepted 2"]
 
 

@@ -1,38 +1,40 @@
 from __future__ import annotations
 
 from engine.parts.inflight import Task
-from engine.protocols.negotiated.desk import Desk
+from engine.protocols.negotiated.dispatcher import Dispatcher
 
 
-def desk(**workers: tuple[str, int]) -> Desk:
+def dispatcher(**workers: tuple[str, int]) -> Dispatcher:
     """Workers by name: services separated by spaces, slots."""
-    made = Desk()
+    made = Dispatcher()
     for name, (services, slots) in workers.items():
         made.join(name.encode(), tuple(services.split()), slots, 0.0)
     return made
 
 
-def accept(desk: Desk, service: str, *ids: bytes) -> list[Task]:
+def accept(dispatcher: Dispatcher, service: str, *ids: bytes) -> list[Task]:
     tasks = [Task((b"c", task_id), service, [b"body"], 0.0) for task_id in ids]
     for task in tasks:
-        desk.accept(task)
-    desk.check()
+        dispatcher.accept(task)
+    dispatcher.check()
     return tasks
 
 
-def order(desk: Desk, service: str) -> list[bytes]:
-    return list(desk.queues[service].ready)
+def order(dispatcher: Dispatcher, service: str) -> list[bytes]:
+    return list(dispatcher.queues[service].ready)
 
 
-def give(desk: Desk, service: str) -> bytes | None:
-    task = next(iter(desk.give_suspects([service], 1.0)), None) or desk.give(desk.queues[service], 1.0)
-    desk.check()
-    desk.check_suspects()
+def give(dispatcher: Dispatcher, service: str) -> bytes | None:
+    task = next(iter(dispatcher.give_suspects([service], 1.0)), None) or dispatcher.give(
+        dispatcher.queues[service], 1.0
+    )
+    dispatcher.check()
+    dispatcher.check_suspects()
     return task.worker if task is not None else None
 
 
 def test_a_worker_stands_in_the_queue_of_each_of_its_services() -> None:
-    it = desk(a=("x y", 1), b=("y", 1))
+    it = dispatcher(a=("x y", 1), b=("y", 1))
     assert (order(it, "x"), order(it, "y")) == ([b"a"], [b"a", b"b"])
     accept(it, "y", b"1", b"2", b"3")
     assert [give(it, "y") for _ in range(3)] == [b"a", b"b", None]
@@ -41,7 +43,7 @@ def test_a_worker_stands_in_the_queue_of_each_of_its_services() -> None:
 
 
 def test_least_recently_used_first_also_with_slots() -> None:
-    it = desk(a=("x", 2), b=("x", 2))
+    it = dispatcher(a=("x", 2), b=("x", 2))
     accept(it, "x", b"1", b"2", b"3", b"4")
     assert [give(it, "x") for _ in range(4)] == [b"a", b"b", b"a", b"b"]
     assert it.take(b"b", (b"c", b"2")) is not None
@@ -49,14 +51,14 @@ def test_least_recently_used_first_also_with_slots() -> None:
 
 
 def test_without_a_worker_or_a_task_nothing_is_given() -> None:
-    it = desk(a=("x", 1))
+    it = dispatcher(a=("x", 1))
     assert give(it, "x") is None
     accept(it, "y", b"1")
     assert give(it, "y") is None and it.queued == 1
 
 
 def test_requeued_first_in_line() -> None:
-    it = desk(a=("x", 1), b=("x", 1))
+    it = dispatcher(a=("x", 1), b=("x", 1))
     accept(it, "x", b"1", b"2")
     give(it, "x")
     for task in it.leave(b"a", 2.0):
@@ -68,7 +70,7 @@ def test_requeued_first_in_line() -> None:
 
 
 def test_what_a_worker_does_not_hold_can_not_be_taken_from_it() -> None:
-    it = desk(a=("x", 1), b=("x", 1))
+    it = dispatcher(a=("x", 1), b=("x", 1))
     accept(it, "x", b"1")
     give(it, "x")
     assert it.take(b"b", (b"c", b"1")) is None and it.take(b"a", (b"c", b"2")) is None
@@ -76,7 +78,7 @@ def test_what_a_worker_does_not_hold_can_not_be_taken_from_it() -> None:
 
 
 def test_joining_again_keeps_what_is_held_and_changes_the_rest() -> None:
-    it = desk(a=("x y", 2))
+    it = dispatcher(a=("x y", 2))
     accept(it, "x", b"1")
     give(it, "x")
     it.join(b"a", ("z",), 3, 0.0)
@@ -86,7 +88,7 @@ def test_joining_again_keeps_what_is_held_and_changes_the_rest() -> None:
 
 
 def test_a_drained_or_parked_worker_gets_nothing_and_gives_back() -> None:
-    it = desk(a=("x", 2), b=("x", 2))
+    it = dispatcher(a=("x", 2), b=("x", 2))
     accept(it, "x", b"1", b"2")
     give(it, "x")
     it.drain(b"a")
@@ -103,7 +105,7 @@ def test_a_drained_or_parked_worker_gets_nothing_and_gives_back() -> None:
 
 
 def test_a_queue_is_there_while_its_service_is_offered_or_asked_for() -> None:
-    it = desk(a=("x y", 1), b=("y", 1))
+    it = dispatcher(a=("x y", 1), b=("y", 1))
     accept(it, "z", b"1")
     accept(it, "x", b"2")
     assert set(it.queues) == {"x", "y", "z"} and it.offered() == 2
@@ -120,7 +122,7 @@ def test_a_queue_is_there_while_its_service_is_offered_or_asked_for() -> None:
 
 
 def test_the_queue_of_what_a_leaving_worker_held_stays_until_that_is_over() -> None:
-    it = desk(a=("x", 1))
+    it = dispatcher(a=("x", 1))
     accept(it, "x", b"1")
     give(it, "x")
     (task,) = it.leave(b"a", 2.0)
@@ -131,7 +133,7 @@ def test_the_queue_of_what_a_leaving_worker_held_stays_until_that_is_over() -> N
 
 
 def test_what_waits_of_a_client_is_withdrawn_and_nothing_else() -> None:
-    it = desk(a=("x", 1), b=("x", 1))
+    it = dispatcher(a=("x", 1), b=("x", 1))
     accept(it, "x", b"1", b"2", b"3")
     other = Task((b"d", b"1"), "x", [b"body"], 0.0)
     it.accept(other)
@@ -146,7 +148,7 @@ def test_what_waits_of_a_client_is_withdrawn_and_nothing_else() -> None:
 
 
 def test_changes_are_noted_while_somebody_asks() -> None:
-    it = desk(a=("x", 1))
+    it = dispatcher(a=("x", 1))
     it.log = []
     (task,) = accept(it, "x", b"1")
     give(it, "x")

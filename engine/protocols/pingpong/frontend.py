@@ -27,7 +27,7 @@ FRONTEND = "frontend"
 BACKLOG_FULL = "the backlog is full"
 
 
-class Desk:
+class Frontend:
     """Reads clients' messages into ``tasks``, and answers them."""
 
     def __init__(self, options: Options, tasks: Tasks, violations: Violations) -> None:

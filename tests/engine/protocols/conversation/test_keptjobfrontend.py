@@ -1,4 +1,4 @@
-"""The desk of a broker with a store: who hears what when, and how another broker goes on."""
+"""The jobfrontend of a broker with a store: who hears what when, and how another broker goes on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from engine.core import Ordered
 from engine.parts.store import FOUND, Revive
 from engine.parts.view import BrokerView
-from engine.protocols.conversation import keptdesk as module
+from engine.protocols.conversation import keptjobfrontend as module
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import Bench
 

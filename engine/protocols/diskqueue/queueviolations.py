@@ -68,7 +68,7 @@ class Broken(NamedTuple):
     what: str
 
 
-class Conduct:
+class QueueViolations:
     """What broke rules so far. Times are wall clock, seconds since the epoch."""
 
     def __init__(self) -> None:

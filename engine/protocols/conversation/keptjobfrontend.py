@@ -1,4 +1,4 @@
-"""The desk of a broker with a store: a job is on the disk before anybody hears of it, and so is whatever becomes of it.
+"""The job frontend of a broker with a store: a job is on the disk before anybody hears of it, and so is its fate.
 
 The rules of this file (rulings are those of README.md):
 
@@ -17,9 +17,9 @@ from engine.parts.keeping import Keeping
 from engine.parts.store import EPOCHS, GLOBAL
 from engine.parts.violations import Violations
 from engine.protocols.conversation import course, frontend, messages
-from engine.protocols.conversation.desk import Desk, Errand
 from engine.protocols.conversation.frontend import CONTROL, Accepted, Answer, CancelJob, JobEnded, Submit, TaskEnded
 from engine.protocols.conversation.job import Course, Job, JobTask
+from engine.protocols.conversation.jobfrontend import Errand, JobFrontend
 from engine.protocols.conversation.jobs import MAX_JOBS
 from engine.protocols.conversation.messages import CANCELLED, HELD, Update
 from engine.protocols.conversation.options import Options
@@ -53,7 +53,7 @@ class File:
         self.ended = False
 
 
-class KeptDesk(Desk):
+class KeptJobFrontend(JobFrontend):
     """``found``: tasks that the store kept when this broker began; ``loaded``: whether they are all here."""
 
     def __init__(self, options: Options, violations: Violations, keeping: Keeping) -> None:
@@ -162,7 +162,7 @@ class KeptDesk(Desk):
     # ---- what happens to jobs --------------------------------------------------------------------------------------
 
     def returned(self, task: JobTask, enough: bool, kind: str, now: float, out: list[Command]) -> None:
-        """See ``Desk``; the store counts lost workers."""
+        """See ``JobFrontend``; the store counts lost workers."""
         super().returned(task, enough, kind, now, out)
         file = self._files[task.job.id]
         if not task.job.lone:

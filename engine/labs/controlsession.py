@@ -58,7 +58,7 @@ UNPULLED = 5.0  # seconds
 CAME = 4000  # characters of what came of an order
 
 
-class Desk:
+class ControlSession:
     """Of a lab. ``control``: its socket, where there is one; ``role``: what it is called."""
 
     control: Control | None = None
@@ -154,7 +154,7 @@ class Desk:
         return lambda came: keep(self._lab, self._lab.audit, giver, words, came)
 
 
-class BrokerDesk(Desk):
+class BrokerControlSession(ControlSession):
     """Of a lab with a broker, or with the workers of one.
 
     ``seats``: the names of its workers by their routing ids, as they are now.

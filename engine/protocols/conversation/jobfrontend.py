@@ -54,7 +54,7 @@ Errand = Submit | ListJobs | ListTasks | Hold | Release | CancelJob
 """The requests that concern jobs alone."""
 
 
-class Desk:
+class JobFrontend:
     """Takes errands, keeps the ledger of tasks, tells the followers."""
 
     def __init__(self, options: Options, violations: Violations) -> None:

@@ -16,9 +16,9 @@ from engine.alerts.rules import Rule, Rules
 from engine.drive.clockname import clock_name
 from engine.drive.control.server import Said
 from engine.errors import Refused
-from engine.labs import desk as module
+from engine.labs import controlsession as module
 from engine.labs.audit import Audit
-from engine.labs.desk import BrokerDesk, packed
+from engine.labs.controlsession import BrokerControlSession, packed
 from engine.labs.shared import codec_of
 from engine.labs.watcher import Watcher, of_lab
 from engine.parts.bulk import BulkSpec
@@ -27,7 +27,7 @@ from tests.helpers.fake_lab import FakeLab
 
 
 class Clock:
-    """``time`` for the desk."""
+    """``time`` for the session."""
 
     def __init__(self) -> None:
         self.at, self.cost = 100.0, 0.0
@@ -48,19 +48,21 @@ class Clock:
 class Shop:
     def __init__(self, clock: Clock) -> None:
         self.clock, self.lab = clock, FakeLab(3)
-        self.desk = BrokerDesk(self.lab, "broker", dict)
+        self.session = BrokerControlSession(self.lab, "broker", dict)
         self.serial = 0
 
     def look(self, seconds: float = 0.0, **fields: Any) -> dict[str, Any]:
         self.clock.at += seconds
-        said = self.desk.words["look"]({"Instance": self.desk.instance, "Since": self.serial, "Facts": 0, **fields})
+        said = self.session.words["look"](
+            {"Instance": self.session.instance, "Since": self.serial, "Facts": 0, **fields}
+        )
         assert isinstance(said, tuple) and said[0] == "looked"
         self.serial = said[1]["Serial"]
         return said[1]
 
     def order(self, name: str, *args: Any) -> Future[Said]:
         data = packed(codec_of(self.lab.system), args)
-        answer = self.desk.words["order"]({"Name": name, "Args": data})
+        answer = self.session.words["order"]({"Name": name, "Args": data})
         assert isinstance(answer, Future)
         return answer
 
@@ -71,7 +73,7 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     monkeypatch.setattr(module, "time", clock)
     made = Shop(clock)
     yield made
-    made.desk.close()
+    made.session.close()
 
 
 def test_pictures_are_drawn_because_somebody_asks_and_not_too_often(shop: Shop) -> None:
@@ -90,7 +92,7 @@ def test_what_takes_long_is_done_seldom(shop: Shop) -> None:
     shop.look()
     shop.clock.each = 0.02
     shop.look(0.25)
-    assert shop.desk._due == pytest.approx(shop.clock.at + 0.02 / module.SHARE)
+    assert shop.session._due == pytest.approx(shop.clock.at + 0.02 / module.SHARE)
     touched = shop.lab.feed.looked("broker")
     shop.clock.each = 0.0
     for _ in range(2):
@@ -106,13 +108,13 @@ def test_what_nodes_draw_counts_and_what_they_drew_while_nobody_looked_does_not(
     shop.look()
     feed.show("pool", {}, 0.03)
     shop.look(0.25)
-    assert shop.desk._due == pytest.approx(shop.clock.at + 0.03 / module.SHARE)
+    assert shop.session._due == pytest.approx(shop.clock.at + 0.03 / module.SHARE)
     shop.look(10.0)
     shop.look(0.25)
     feed.show("pool", {}, 9.0)
     shop.look(60.0)
     shop.look(0.25)
-    assert shop.desk._due == pytest.approx(shop.clock.at + module.EVERY)
+    assert shop.session._due == pytest.approx(shop.clock.at + module.EVERY)
 
 
 def test_whoever_is_behind_is_paid_for_too(shop: Shop) -> None:
@@ -123,7 +125,7 @@ def test_whoever_is_behind_is_paid_for_too(shop: Shop) -> None:
         shop.look(0.0, Since=0)
     shop.clock.each = 0.0
     shop.look(0.3)
-    assert shop.desk._due == pytest.approx(shop.clock.at + 0.03 / module.SHARE)
+    assert shop.session._due == pytest.approx(shop.clock.at + 0.03 / module.SHARE)
 
 
 def test_events_come_in_their_order_with_those_that_are_lost(shop: Shop) -> None:
@@ -165,7 +167,7 @@ def test_an_order_is_carried_out_or_refused_as_the_lab_does(shop: Shop) -> None:
     with pytest.raises(Refused, match="takes no order"):
         shop.order("close")
     with pytest.raises(ValueError, match="no arguments"):
-        shop.desk.words["order"]({"Name": "stop_run"})
+        shop.session.words["order"]({"Name": "stop_run"})
 
 
 def test_an_alert_is_acknowledged_and_silenced_from_elsewhere_and_that_is_kept(shop: Shop, tmp_path: Path) -> None:
@@ -217,12 +219,12 @@ def test_a_process_of_workers_has_a_table_too(shop: Shop) -> None:
 
 
 def test_the_clock_and_the_legs_of_one_client_are_told(shop: Shop) -> None:
-    assert shop.desk.words["clock"]({}) == ("clock", {"Now": shop.clock.at, "Clock": clock_name()})
+    assert shop.session.words["clock"]({}) == ("clock", {"Now": shop.clock.at, "Clock": clock_name()})
     view = shop.lab.feed.peek("broker")
     legs = (BrokerLeg(b"c", b"1", 1.0, 2.0, 3.0, b"w", 2), BrokerLeg(b"d", b"1", 4.0, 5.0, 6.0))
     shop.lab.feed.show("broker", view._replace(legs=legs))
-    said = shop.desk.words["legs"]({"Client": b"c"})
+    said = shop.session.words["legs"]({"Client": b"c"})
     assert isinstance(said, tuple) and said[1]["At"] == view.at
     assert msgpack.unpackb(said[1]["Data"]) == [[b"1", 1.0, 2.0, 3.0, b"w", 2]]
     with pytest.raises(ValueError, match="Client"):
-        shop.desk.words["legs"]({"Client": "c"})
+        shop.session.words["legs"]({"Client": "c"})
