@@ -97,8 +97,8 @@ def import_share(session: pytest.Session) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are processors: many tests wait for processes of theirs, and left a quarter of two idle."""
-    return (os.cpu_count() or 1) + 2
+    """One more than there are processors: many tests wait for processes of theirs."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
