@@ -79,7 +79,7 @@ def test_disk_queues_have_their_own_words_and_colons_within_a_line_are_text(tmp_
             assert driver.lab.orders == [], "p begins no run of a broker here"
         assert list(driver.app.history.lines) == ["nosuch:Z", "bulkping"] * 2
         await driver.press("colon", *"kill 9", "enter")
-        assert driver.shows("no driver '9' · there are 1, 2, 3")
+        await driver.sees("no driver '9' · there are 1, 2, 3")
         await driver.press("colon", *"kill 2", "enter")
         assert driver.shows("Kill driver 2 of parse?")
         await driver.press("n", "colon", "h", "tab", "enter")
