@@ -25,7 +25,7 @@ from engine.protocols.diskqueue.pipeline import Counts, DocumentRow, DriverRow, 
 from engine.protocols.diskqueue.transitions import Line
 from engine.tracing.operations import Operations
 from tests.helpers.fake_lab import HEALTHY, FakeSettings
-from tests.helpers.settle import HELD, STEP, QuietPilot
+from tests.helpers.settle import QuietPilot, comes
 
 EPOCH = 1_750_000_000.0  # wall clock of the picture
 EVIL = "[/red]\x1b[2J\u202e.txt"  # an id that steers terminals and markup
@@ -188,11 +188,7 @@ class QueueDriver:
 
     async def sees(self, text: str) -> None:
         """Wait until a text stands on the screen."""
-        for _ in range(HELD):
-            if self.shows(text):
-                return
-            await asyncio.sleep(STEP)
-        raise AssertionError("\n".join([f"{text} never came", self.notice, *self.screen()]))
+        assert await comes(lambda: self.shows(text)), "\n".join([f"{text} never came", self.notice, *self.screen()])
 
     @property
     def notice(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 from textual import events, keys
@@ -61,6 +62,15 @@ class QuietPilot(Pilot[None]):
         await super().resize_terminal(width, height)
         self.app._check_resize()
         await self.pause()
+
+
+async def comes(condition: Callable[[], bool]) -> bool:
+    """Whether a screen comes to be as wanted, for what Textual does a moment later."""
+    for _ in range(HELD):
+        if condition():
+            return True
+        await asyncio.sleep(STEP)
+    return False
 
 
 def character_of(key: str) -> str | None:
